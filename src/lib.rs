@@ -1,0 +1,11 @@
+//! claude-mem: the memory for Claude that its owner can read, check and trust.
+//!
+//! The straight line: `transcript` reads, `text` cleans, `extract` proposes, `extract::ground` checks,
+//! `reconcile` plans, `store` commits; `recall` brings it back. ARCHITECTURE.md has the map.
+
+pub mod env;
+pub mod error;
+pub mod extract;
+pub mod model;
+pub mod text;
+pub mod transcript;

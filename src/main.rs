@@ -1,0 +1,3 @@
+//! The program: see `claude_mem::cli`.
+
+fn main() {}

@@ -1,0 +1,11 @@
+//! Plain types: what a conversation, a memory and a plan are. No I/O, no clock, no policy.
+
+pub mod candidate;
+pub mod conversation;
+pub mod memory;
+pub mod plan;
+
+pub use candidate::{Candidate, Code, Pointer, Quote, Strength};
+pub use conversation::{Conversation, Cursor, Speaker, Turn};
+pub use memory::{Evidence, Id, Kind, Layer, Memory, Origin, Relation, RelationType, State, Validity};
+pub use plan::{Change, Plan, ReviewItem};

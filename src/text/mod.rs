@@ -1,0 +1,3 @@
+//! Text: cleaning, redaction, words, dates, tokens. Pure functions; nothing here does I/O or reads a clock.
+
+pub mod words;

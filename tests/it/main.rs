@@ -1,0 +1,1 @@
+//! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
