@@ -7,5 +7,6 @@ pub mod env;
 pub mod error;
 pub mod extract;
 pub mod model;
+pub mod store;
 pub mod text;
 pub mod transcript;

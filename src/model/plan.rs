@@ -96,7 +96,7 @@ pub enum Change {
         how: String,
     },
     /// Something for `review`.
-    Ask(ReviewItem),
+    Ask(Box<ReviewItem>),
     /// A review item was dealt with.
     Answer {
         /// The review item.
