@@ -79,7 +79,7 @@ fn settle(found: &mut [Candidate], earlier: usize, new: &mut Candidate, fresh: &
         }
     }
     if heir.is_none() {
-        heir = twin(&found[..earlier], new);
+        heir = twin(&found[..earlier], new, fresh);
         if let Some(place) = heir {
             absorb(&mut found[place], new);
         }
@@ -87,17 +87,21 @@ fn settle(found: &mut [Candidate], earlier: usize, new: &mut Candidate, fresh: &
     heir
 }
 
-/// The earlier entry of the same kind that rests on the same words; among several, the one whose summary is nearest.
-fn twin(earlier: &[Candidate], new: &Candidate) -> Option<usize> {
-    let overlap = |a: &Quote, b: &Quote| {
-        let (x, y) = (fold(&a.quote), fold(&b.quote));
-        a.turn == b.turn && (x.contains(&y) || y.contains(&x))
-    };
-    let shares = |c: &Candidate| c.kind == new.kind && c.evidence.iter().any(|q| new.evidence.iter().any(|n| overlap(q, n)));
+/// The earlier entry of the same kind that rests on the same words of the overlap; among several, the one whose summary
+/// is nearest.
+fn twin(earlier: &[Candidate], new: &Candidate, fresh: &impl Fn(u32) -> bool) -> Option<usize> {
+    let old_words = || new.evidence.iter().filter(|q| !fresh(q.turn));
+    let shares = |c: &Candidate| c.kind == new.kind && old_words().any(|n| c.evidence.iter().any(|q| overlap(q, n)));
     let words = token_set(&new.summary);
     let near = |c: &Candidate| jaccard(&token_set(&c.summary), &words);
     let twins = earlier.iter().enumerate().filter(|(_, c)| shares(c));
     twins.max_by(|(_, a), (_, b)| near(a).total_cmp(&near(b))).map(|(place, _)| place)
+}
+
+/// Whether one quote holds the other.
+fn overlap(a: &Quote, b: &Quote) -> bool {
+    let (x, y) = (fold(&a.quote), fold(&b.quote));
+    a.turn == b.turn && (x.contains(&y) || y.contains(&x))
 }
 
 /// The later word about the same entry: its state and reason count, the earlier summary stays.
@@ -112,7 +116,7 @@ fn absorb(old: &mut Candidate, new: &Candidate) {
 /// Adds quotes that are new to the entry; the first one always stays, the newest push out those between.
 fn quote(old: &mut Candidate, quotes: &[Quote], fresh: &impl Fn(u32) -> bool) {
     for quote in quotes.iter().filter(|q| fresh(q.turn)) {
-        if !old.evidence.contains(quote) {
+        if !old.evidence.iter().any(|known| overlap(known, quote)) {
             if old.evidence.len() == QUOTES {
                 old.evidence.remove(1);
             }
