@@ -6,7 +6,10 @@
 pub mod env;
 pub mod error;
 pub mod extract;
+pub mod clipboard;
 pub mod model;
+pub mod recall;
+pub mod reconcile;
 pub mod store;
 pub mod text;
 pub mod transcript;
