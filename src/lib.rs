@@ -3,6 +3,7 @@
 //! The straight line: `transcript` reads, `text` cleans, `extract` proposes, `extract::ground` checks,
 //! `reconcile` plans, `store` commits; `recall` brings it back. ARCHITECTURE.md has the map.
 
+pub mod config;
 pub mod env;
 pub mod error;
 pub mod extract;
