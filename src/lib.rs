@@ -7,6 +7,7 @@ pub mod env;
 pub mod error;
 pub mod extract;
 pub mod model;
+pub mod reconcile;
 pub mod store;
 pub mod text;
 pub mod transcript;

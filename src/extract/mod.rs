@@ -1,5 +1,7 @@
 //! Extraction: a cleaned conversation goes in, candidates come out. One backend per file behind one trait.
 
+pub mod ground;
+
 use std::future::Future;
 use std::pin::Pin;
 
