@@ -1,11 +1,33 @@
 //! Extraction: a cleaned conversation goes in, candidates come out. One backend per file behind one trait.
 
+<<<<<<< HEAD
 pub mod ground;
+=======
+pub mod answer;
+pub mod api;
+pub mod carry;
+pub mod chunk;
+pub mod claude;
+pub mod ladder;
+pub mod ledger;
+pub mod plan;
+pub mod prices;
+pub mod prompt;
+pub mod replay;
+pub mod retry;
+
+pub use api::{Key, Timeouts};
+pub use claude::{Claude, ClaudeSettings};
+pub use replay::Replay;
+pub use retry::Policy;
+>>>>>>> main
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 
-use crate::error::Result;
+use crate::env::Env;
+use crate::error::{Error, Kind, Result};
 use crate::model::{Candidate, Conversation, Memory};
 
 /// A known memory as the request shows it: an alias that models copy without error, and the memory.
@@ -49,6 +71,21 @@ pub struct Usage {
     pub cost_usd: Option<f64>,
 }
 
+impl Usage {
+    /// Adds another's calls; a cost that is not known counts as nothing beside one that is.
+    pub fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.cost_usd = match (self.cost_usd, other.cost_usd) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
+        };
+    }
+}
+
 /// A candidate that the answer's form alone ruled out (schema, too long).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
@@ -75,6 +112,30 @@ pub struct Extraction {
     pub notes: Vec<String>,
     /// Skipped as a whole, with the reason (a refusal); the cursor moves all the same.
     pub skipped: Option<String>,
+    /// Nothing of this job may be stored and the cursor stays, although the backend could answer.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// Why an extraction ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// The raw answer, which could not be used after a repair either; the caller keeps it in the quarantine.
+    Quarantine(String),
+    /// The key of the first request that was written (`--dump-requests`) and not asked.
+    Dumped(String),
+}
+
+impl Unfinished {
+    /// How the user is told; `None` for what was asked for (a dump).
+    pub fn error(&self) -> Option<Error> {
+        match self {
+            Self::Quarantine(_) => Some(
+                Error::new(Kind::Api, "the model's answer could not be used, not even after a repair; it was put into quarantine")
+                    .hint("run the same command again, or try another --model"),
+            ),
+            Self::Dumped(_) => None,
+        }
+    }
 }
 
 /// A future that a backend returns.
@@ -90,4 +151,66 @@ pub trait Extractor {
     /// # Errors
     /// When the backend cannot answer (key refused, no network, cap reached): the cursor then stays where it is.
     fn extract<'a>(&'a self, job: &'a Job) -> Pending<'a>;
+}
+
+/// What backends are opened with; each takes what it needs.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// Clock.
+    pub env: &'a Env,
+    /// Settings of the Messages API; also decides the pieces of recorded conversations.
+    pub claude: ClaudeSettings,
+    /// `ledger.jsonl`.
+    pub ledger: PathBuf,
+    /// `--record DIR`.
+    pub record: Option<PathBuf>,
+    /// `--replay DIR`.
+    pub replay: Option<PathBuf>,
+    /// `--dump-requests DIR`.
+    pub dump: Option<PathBuf>,
+}
+
+/// A backend by its name.
+#[derive(Debug)]
+pub struct Backend {
+    /// Name in flags, config and receipts.
+    pub name: &'static str,
+    /// One line for `--help` and `doctor`.
+    pub about: &'static str,
+    /// Whether the conversation leaves this machine (for `claude`: unless `base_url` is local).
+    pub sends: bool,
+    /// Makes it ready.
+    pub open: for<'a> fn(Setup<'a>) -> Result<Box<dyn Extractor + 'a>>,
+}
+
+/// Every backend. A new one is a file and a row here.
+pub const BACKENDS: &[Backend] = &[
+    Backend {
+        name: "claude",
+        about: "the Messages API of Anthropic, or any server that speaks it",
+        sends: true,
+        open: |s| Ok(Box::new(Claude::new(s.claude, s.env, s.ledger, s.record)?)),
+    },
+    Backend {
+        name: "replay",
+        about: "recorded answers from --replay DIR",
+        sends: false,
+        open: |s| Ok(Box::new(Replay { answers: s.replay, dump: s.dump, budget: s.claude.max_input_tokens })),
+    },
+];
+
+/// The backend of this name, ready. `--dump-requests` and `--replay` make no call whatever the name, so they come first.
+///
+/// # Errors
+/// An unknown name, or whatever the backend lacks.
+pub fn open<'a>(name: &str, setup: Setup<'a>) -> Result<Box<dyn Extractor + 'a>> {
+    let name = if setup.dump.is_some() || setup.replay.is_some() { "replay" } else { name };
+    let backend = BACKENDS.iter().find(|b| b.name == name).ok_or_else(|| {
+        let names: Vec<_> = BACKENDS.iter().map(|b| b.name).collect();
+        Error::new(Kind::Usage, format!("there is no extractor {name:?}")).hint(format!("one of {}", names.join(", ")))
+    })?;
+    if name == "replay" && setup.replay.is_none() && setup.dump.is_none() {
+        return Err(Error::new(Kind::Usage, "the extractor replay needs recorded answers").hint("add --replay DIR"));
+    }
+    (backend.open)(setup)
 }
