@@ -1,5 +1,8 @@
 //! Extraction: a cleaned conversation goes in, candidates come out. One backend per file behind one trait.
 
+<<<<<<< HEAD
+pub mod ground;
+=======
 pub mod answer;
 pub mod api;
 pub mod carry;
@@ -17,6 +20,7 @@ pub use api::{Key, Timeouts};
 pub use claude::{Claude, ClaudeSettings};
 pub use replay::Replay;
 pub use retry::Policy;
+>>>>>>> main
 
 use std::future::Future;
 use std::path::PathBuf;
