@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::Refused;
 use crate::model::candidate::Voice;
 use crate::model::{Candidate, Code, Kind, Layer, Pointer, Quote, RelationType, State};
+use crate::text::redact::redact;
 use crate::text::words::{MAX_WIDTH, clip, width};
 
 /// The schema sent to the API: its subset of JSON Schema (no lengths, no limits).
@@ -232,7 +233,7 @@ fn keep_fitting(mut value: Value, faults: &[(String, String)]) -> Option<Answer>
         if bad.iter().any(|(at, _)| *at == i) {
             let code = if bad.iter().all(|(at, wide)| *at != i || *wide) { Code::ELong } else { Code::ESchema };
             let summary = entry.get("summary").and_then(Value::as_str).unwrap_or("(no summary)");
-            refused.push(Refused { code, summary: clip(summary, MAX_WIDTH) });
+            refused.push(Refused { code, summary: clip(&redact(summary).text, MAX_WIDTH) });
         } else {
             kept.push(entry);
         }

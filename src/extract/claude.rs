@@ -65,6 +65,8 @@ struct Learned {
     no_format: bool,
     no_cache: bool,
     spent: f64,
+    /// The most that requests under way can cost: several conversations may be extracted at once.
+    under_way: f64,
 }
 
 /// The backend.
@@ -118,25 +120,18 @@ impl<'a> Claude<'a> {
         (Shape { temperature, format: takes_format, cache: self.server.is_anthropic() && !learned.no_cache }, notes)
     }
 
-    /// Stops before a request that could pass a cap.
-    fn check_caps(&self, request: &Request) -> Result<()> {
-        let Some(next) = most(&self.settings, request) else { return Ok(()) };
-        let spent = self.learned.borrow().spent;
-        if let Some(cap) = self.settings.max_cost.filter(|cap| spent + next > *cap) {
-            return Err(Error::new(
-                Kind::Api,
-                format!("the next request could cost ${next:.4}; ${spent:.4} of --max-cost ${cap:.4} are spent"),
-            )
-            .hint("raise --max-cost; `--plan` shows calls and price before any is made"));
+    /// Stops before a request that could pass a cap, counting the requests that are under way.
+    fn check_caps(&self, next: f64) -> Result<()> {
+        let (spent, under_way) = (self.learned.borrow().spent, self.learned.borrow().under_way);
+        if let Some(cap) = self.settings.max_cost.filter(|cap| spent + under_way + next > *cap) {
+            let message = format!("the next request could cost ${next:.4}, and ${spent:.4} of --max-cost ${cap:.4} are spent");
+            return Err(Error::new(Kind::Api, message).hint("raise --max-cost; --plan shows calls and price before any is made"));
         }
         if let Some(cap) = self.settings.daily_cap {
             let today = ledger::spent_on(&ledger::read(&self.ledger)?.0, &self.env.today());
-            if today + next > cap {
-                return Err(Error::new(
-                    Kind::Api,
-                    format!("the next request could cost ${next:.4}; ${today:.4} of today's ${cap:.2} are spent"),
-                )
-                .hint("raise daily_cap in config.toml, or run again tomorrow"));
+            if today + under_way + next > cap {
+                let message = format!("the next request could cost ${next:.4}, and ${today:.4} of the daily cap ${cap:.2} are spent");
+                return Err(Error::new(Kind::Api, message).hint("raise claude.daily_cap_usd in config.toml, or run again tomorrow"));
             }
         }
         Ok(())
@@ -153,9 +148,13 @@ impl<'a> Claude<'a> {
     ) -> Result<Reply, Failure> {
         let body = api::body(request, &self.settings.model, self.settings.max_output_tokens, shape);
         let key = request.key();
+        // A model without a price: no cap can be checked, and `shape` says so.
+        let most = most(&self.settings, request);
         retry::retry(self.settings.retry, async || {
-            self.check_caps(request).map_err(capped)?;
+            most.map_or(Ok(()), |next| self.check_caps(next)).map_err(capped)?;
+            self.learned.borrow_mut().under_way += most.unwrap_or(0.0);
             let result = api::post(&self.client, &self.server, &body).await;
+            self.learned.borrow_mut().under_way -= most.unwrap_or(0.0);
             let mut line = Line {
                 at: self.env.now(),
                 project: about.project.to_owned(),

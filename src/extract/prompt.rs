@@ -9,9 +9,10 @@ use regex::Regex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::chunk::{Chunk, tokens};
+use super::chunk::Chunk;
 use super::{Job, Known};
 use crate::model::{Candidate, Memory, Speaker, Turn};
+use crate::text::tokens::estimate as tokens;
 
 /// Version of the extraction prompt, shown in receipts, ledger and recordings: `extract-1`.
 pub const VERSION: &str = concat!("extract-", include_str!("../../prompts/extract/version")).trim_ascii_end();
