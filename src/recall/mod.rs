@@ -9,6 +9,7 @@ pub mod select;
 
 use crate::model::Id;
 use crate::store::Snapshot;
+use crate::text::tokens;
 use crate::text::words::Language;
 
 /// How much of the store an injection looks at (design: "Injection").
@@ -64,7 +65,7 @@ impl Budget {
     /// Size of a text in the budget's own unit.
     pub fn size(self, text: &str) -> usize {
         match self {
-            Self::Tokens(_) => score::tokens(text),
+            Self::Tokens(_) => usize::try_from(tokens::estimate(text)).unwrap_or(usize::MAX),
             Self::Utf16(_) => text.encode_utf16().count(),
         }
     }

@@ -11,12 +11,8 @@ use super::escape;
 use super::select::{Known, Pick, Section};
 use super::{Budget, Mode};
 use crate::model::{Id, Layer, Validity};
+use crate::text::tags::{CLOSE, OPEN};
 use crate::text::words::{self, Language};
-
-/// Opens our block.
-pub const OPEN: &str = "<claude-mem>";
-/// Closes our block.
-pub const CLOSE: &str = "</claude-mem>";
 
 const ENGLISH: &str = include_str!("../../prompts/inject/en.md");
 const CHINESE: &str = include_str!("../../prompts/inject/zh.md");
@@ -279,6 +275,16 @@ mod tests {
         for (name, phrase) in &english.0 {
             assert!(!phrase.is_empty(), "{name}");
             assert_eq!(placeholders(phrase), placeholders(chinese.0[name]), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_opening_is_one_that_ingestion_knows() {
+        for file in [ENGLISH, CHINESE] {
+            for opening in ["opening", "opening_global"] {
+                let phrase = Words::parse(file).phrase(opening);
+                assert!(crate::text::tags::HEADERS.iter().any(|h| phrase.starts_with(h)), "{phrase}");
+            }
         }
     }
 
