@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::app::{App, Here, fields, ids, json as to_json};
 use super::ui::{Ui, count, paint, style};
 use crate::error::{Error, Kind, Result};
-use crate::extract::plan::{Estimate, estimate};
+use crate::extract::backend::{self, Wanted};
+use crate::extract::estimate;
 use crate::model::plan::MemoryRecord;
 use crate::model::{Conversation, Memory};
-use crate::pipeline::choose::{self, Wanted};
 use crate::pipeline::ingest::{self, Outcome, Run};
 use crate::pipeline::sources::{self, Sources};
 use crate::pipeline::{SessionReport, prepare};
@@ -64,13 +64,13 @@ impl IngestArgs {
         }
         let store = app.store()?;
         let wanted = Wanted {
-            extractor: self.extractor.clone(),
+            extractor: self.extractor.as_deref(),
             max_cost: self.max_cost,
-            record: self.record.clone(),
-            replay: self.replay.clone(),
-            dump: self.dump_requests.clone(),
+            record: self.record.as_deref(),
+            replay: self.replay.as_deref(),
+            dump: self.dump_requests.as_deref(),
         };
-        let chosen = choose::choose(&wanted, &app.config, app.env, app.state())?;
+        let chosen = backend::choose(&wanted, &app.config, app.env, &app.home)?;
         app.ui.detail(&chosen.why);
         let named = app.named_project(&store)?;
         let bar = app.ui.progress(files.files.len() as u64);
@@ -187,30 +187,31 @@ fn plan(app: &App, run: &Run<'_>, files: &Sources) -> Result<()> {
             app.ui.warn(&error.to_string());
         }
     }
-    let settings = choose::settings(&app.config, None);
-    let mut sum: Option<Estimate> = None;
-    for one in jobs.iter().map(|job| estimate(job, &settings)) {
-        sum.get_or_insert_with(|| Estimate { cost_usd: Some(0.0), most_usd: Some(0.0), ..Estimate::default() }).add(&one);
-    }
-    let sum = sum.unwrap_or_default();
+    let settings = backend::settings(&app.config, app.env, None);
+    let estimate = estimate::estimate(&jobs, &settings);
     if app.ui.wishes.json {
         app.ui.object(
             "ingest",
             fields([(
                 "plan",
-                json!({"conversations": jobs.len(), "skipped": skipped, "calls": sum.calls, "input_tokens": sum.input,
-                    "output_tokens": sum.output, "cost_usd": sum.cost_usd, "most_usd": sum.most_usd, "model": settings.model}),
+                json!({"conversations": jobs.len(), "skipped": skipped, "calls": estimate.calls, "input_tokens": estimate.input_tokens,
+                    "output_tokens": estimate.output_tokens, "cost_usd": estimate.cost_usd, "model": settings.model}),
             )]),
         );
         return Ok(());
     }
     app.ui.line(&format!("{} to read, {skipped} without anything new or worth a call", count(jobs.len(), "conversation", "conversations")));
-    let price = match (sum.cost_usd, sum.most_usd) {
+    let price = match (estimate.cost_usd, estimate.most_usd) {
         (Some(usd), Some(most)) => format!("≈${usd:.4}, at most ${most:.4}"),
         _ => "price unknown".to_owned(),
     };
-    let calls = count(sum.calls as usize, "call", "calls");
-    app.ui.line(&format!("with {}: {calls}, ≈{} tokens in, ≈{} out, {price}", settings.model, sum.input, sum.output));
+    app.ui.line(&format!(
+        "with {}: {}, ≈{} tokens in, ≈{} out, {price}",
+        settings.model,
+        count(estimate.calls as usize, "call", "calls"),
+        estimate.input_tokens,
+        estimate.output_tokens
+    ));
     app.ui.line("nothing was sent");
     Ok(())
 }

@@ -1,8 +1,6 @@
 //! Extraction: a cleaned conversation goes in, candidates come out. One backend per file behind one trait.
 
-<<<<<<< HEAD
 pub mod ground;
-=======
 pub mod answer;
 pub mod api;
 pub mod backend;
@@ -21,7 +19,6 @@ pub use api::{Key, Timeouts};
 pub use claude::{Claude, ClaudeSettings};
 pub use replay::Replay;
 pub use retry::Policy;
->>>>>>> main
 
 use std::future::Future;
 use std::pin::Pin;

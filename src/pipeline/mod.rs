@@ -3,7 +3,6 @@
 //! `sources` finds files, `prepare` turns a conversation into a job, `ingest` runs jobs in small batches and commits
 //! each conversation by itself, so that what is done stays done.
 
-pub mod choose;
 pub mod ingest;
 pub mod known;
 pub mod prepare;
