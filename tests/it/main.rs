@@ -1,6 +1,8 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
 
+mod readme;
 mod support;
 mod text;
 mod tidy;
 mod transcripts;
+mod worked_example;
