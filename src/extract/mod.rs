@@ -1,13 +1,11 @@
 //! Extraction: a cleaned conversation goes in, candidates come out. One backend per file behind one trait.
 
-<<<<<<< HEAD
-pub mod ground;
-=======
 pub mod answer;
 pub mod api;
 pub mod carry;
 pub mod chunk;
 pub mod claude;
+pub mod ground;
 pub mod ladder;
 pub mod ledger;
 pub mod plan;
@@ -20,7 +18,6 @@ pub use api::{Key, Timeouts};
 pub use claude::{Claude, ClaudeSettings};
 pub use replay::Replay;
 pub use retry::Policy;
->>>>>>> main
 
 use std::future::Future;
 use std::path::PathBuf;
