@@ -24,8 +24,6 @@ use sheet::Sheet;
 pub struct Context<'a> {
     /// The conversation as the extractor saw it: cleaned and redacted.
     pub conversation: &'a Conversation,
-    /// The same before cleaning, if at hand: tells a quote of our own injected text from an invented one.
-    pub raw: Option<&'a Conversation>,
     /// The memories that were shown.
     pub known: &'a [Known],
     /// What a person rejected before.
