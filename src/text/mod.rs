@@ -2,6 +2,9 @@
 //!
 //! [`clean`] is the one way from a conversation as read to a conversation that may leave the process or be stored.
 
+pub mod amounts;
+pub mod phrases;
+pub mod polarity;
 pub mod clean;
 pub mod gate;
 mod pasted;

@@ -56,6 +56,7 @@ pub fn is_error(line: &str) -> bool {
     let lower = line.to_lowercase();
     [
         "error",
+        "err!",
         "exception",
         "panicked",
         "panic:",

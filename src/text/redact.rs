@@ -10,7 +10,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 use serde::Deserialize;
 
-use crate::text::redact_value::{Shape, looks_secret};
+use crate::text::redact_value::{Shape, bare, looks_secret};
 
 const RULES: &str = include_str!("secrets.toml");
 const OPEN: &str = "[REDACTED:";
@@ -130,8 +130,8 @@ impl Rule {
                 out.push_str(text.get(copied..value.start()).unwrap_or_default());
                 out.push_str(&format!("{OPEN}{}]", self.id));
                 found.push(&self.id);
-                copied = value.end();
-                from = value.end().max(whole.start() + 1);
+                copied = if self.shape == Shape::Any { value.end() } else { value.start() + bare(value.as_str()).len() };
+                from = copied.max(whole.start() + 1);
             }
             if from > text.len() {
                 break;

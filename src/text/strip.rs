@@ -313,9 +313,10 @@ fn log_run(lines: &[&str]) -> Option<(Block, usize)> {
     if !lines.first().is_some_and(|line| is_machine(line)) {
         return None;
     }
-    let (mut machine, mut end, mut gap) = (0, 0, 0);
+    let (mut machine, mut end, mut gap, mut diff) = (0, 0, 0, false);
     for (at, line) in lines.iter().enumerate() {
-        if is_machine(line) {
+        diff |= line.starts_with("@@ ");
+        if is_machine(line) || (diff && line.starts_with(['+', '-']) && !is_prose(line)) {
             machine += 1;
             end = at + 1;
             gap = 0;

@@ -155,13 +155,14 @@ fn remove_tags(text: &str) -> (String, u32) {
         count += 1;
         copied = end;
     }
-    out.push_str(text.get(copied..).unwrap_or_default());
-    (if copied > 0 { out.trim().to_owned() } else { out }, count)
+    push_gap(&mut out, text, copied, text.len());
+    (if copied > 0 { out.trim().to_owned() } else { text.to_owned() }, count)
 }
 
 /// Copies up to a removed piece. A space or line end stands where it stood, so that words and tags do not grow together.
 fn push_gap(out: &mut String, text: &str, from: usize, to: usize) {
-    out.push_str(text.get(from..to).unwrap_or_default());
+    let piece = text.get(from..to).unwrap_or_default();
+    out.push_str(if from > 0 { piece.trim_start_matches(' ') } else { piece });
     if !out.is_empty() && !out.ends_with(char::is_whitespace) {
         out.push(' ');
     }
