@@ -188,14 +188,16 @@ pub fn inject(snapshots: &[&Snapshot], request: &Request) -> Injection {
     let frame = render::Frame { words: &words, project, mode: request.mode };
     let budget = request.budget;
 
+    let all = selection.picks.iter().map(|p| p.members.len()).sum::<usize>();
+    let missing = |chosen: &[render::Line<'_>]| all - chosen.iter().map(|l| l.pick.members.len()).sum::<usize>();
     let mut chosen = fit(&selection.picks, &frame, budget, 0);
     if chosen.len() < selection.picks.len() {
-        chosen = fit(&selection.picks, &frame, budget, selection.picks.len());
+        chosen = fit(&selection.picks, &frame, budget, all);
     }
-    let mut text = frame.text(&chosen, selection.picks.len() - chosen.len());
+    let mut text = frame.text(&chosen, missing(&chosen));
     // An estimate of tokens need not add up; the whole text is what counts.
     while budget.size(&text) > budget.most() && chosen.pop().is_some() {
-        text = frame.text(&chosen, selection.picks.len() - chosen.len());
+        text = frame.text(&chosen, missing(&chosen));
     }
     if chosen.is_empty() {
         text.clear();

@@ -187,27 +187,29 @@ fn named_end(summary: &str) -> Option<String> {
 }
 
 /// Words that stand for something said elsewhere.
-const POINTING: &[&str] = &["it", "this", "that", "these", "those", "them", "thing", "stuff", "something", "one", "same", "above", "before", "way", "approach"];
-/// Verbs and fillers that name nothing by themselves, as stems.
+const POINTING: &[&str] = &["it", "this", "that", "these", "those", "them", "thing", "things", "stuff", "something", "same", "above", "way"];
+/// Verbs and fillers that name nothing by themselves.
 const EMPTY: &[&str] = &[
-    "use", "us", "do", "mak", "make", "fix", "chang", "keep", "go", "done", "need", "should", "must", "not", "no", "never", "don't", "alway",
-    "instead", "again", "later", "better", "good", "bad", "work", "new", "old", "want", "try", "ask", "befor", "abov", "approach",
+    "use", "do", "make", "fix", "change", "keep", "go", "done", "need", "should", "must", "not", "no", "never", "don't", "always", "instead",
+    "again", "later", "before", "better", "good", "bad", "work", "new", "old", "want", "try", "ask", "approach",
 ];
-/// The same in Chinese, longest first.
+/// The pointing words of Chinese, the longer ones first.
+const POINTING_CHINESE: &[&str] = &[
+    "这个", "那个", "这样", "那样", "这种", "那种", "这里", "那里", "这些", "那些", "上面", "前面", "东西", "它们", "他们", "它", "这", "那",
+];
+/// Its empty words, the longer ones first.
 const EMPTY_CHINESE: &[&str] = &[
-    "这个问题", "那个问题", "这种方式", "那种方式", "这个", "那个", "这样", "那样", "这种", "那种", "这里", "那里", "这些", "那些", "上面", "前面", "之前", "以后", "下次",
-    "东西", "它们", "他们", "改一下", "处理", "修改", "使用", "需要", "应该", "必须", "不要", "可以", "一下", "的话", "就行", "方案", "方式", "问题", "它", "改", "用", "做", "修", "要",
-    "不", "别", "再", "了", "的", "就", "吧", "都", "是", "按", "也", "还",
+    "之前", "以后", "下次", "处理", "修改", "使用", "需要", "应该", "必须", "不要", "可以", "一下", "的话", "就行", "方案", "方式", "问题", "改",
+    "用", "做", "修", "要", "不", "别", "再", "了", "的", "就", "吧", "都", "是", "按", "也", "还",
 ];
 
-/// Whether nothing is left once pronouns and empty verbs are gone.
+/// Whether nothing is left once pronouns and empty verbs are gone; with a pronoun, one name is not enough either.
 fn is_vague(summary: &str) -> bool {
     let folded = words::fold(summary);
-    let points = folded.split(|c: char| !c.is_alphanumeric()).any(|w| POINTING.contains(&w));
-    let rest = EMPTY_CHINESE.iter().fold(folded.clone(), |text, word| text.replace(word, " "));
-    let points = points || EMPTY_CHINESE.iter().take(18).any(|w| folded.contains(w));
-    let latin = words::tokens(&rest).into_iter().filter(|t| !t.chars().any(words::is_cjk));
-    let named = latin.filter(|t| !EMPTY.contains(&t.as_str()) && !POINTING.contains(&t.as_str())).count();
+    let points = folded.split(|c: char| !c.is_alphanumeric()).any(|w| POINTING.contains(&w)) || POINTING_CHINESE.iter().any(|w| folded.contains(w));
+    let rest = POINTING_CHINESE.iter().chain(EMPTY_CHINESE).fold(folded, |text, word| text.replace(word, " "));
+    let empty: BTreeSet<String> = POINTING.iter().chain(EMPTY).map(|w| words::stem(w)).collect();
+    let named = words::tokens(&rest).iter().filter(|t| !t.chars().any(words::is_cjk) && !empty.contains(*t)).count();
     let chinese = rest.chars().filter(|c| words::is_cjk(*c)).count();
     match named + chinese.div_ceil(2) {
         0 => true,
