@@ -111,6 +111,8 @@ commands! {
     Config(config::ConfigArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
+    #[command(name = "__clipboard")]
+    Clipboard(shell::ClipboardArgs),
 }
 
 /// The command line as clap sees it, for completions, the manual and tests.
