@@ -1,5 +1,6 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
 
+mod cli;
 mod readme;
 mod recall;
 mod support;
