@@ -1,6 +1,8 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
 
+mod api;
 mod cli;
+mod extract;
 mod readme;
 mod recall;
 mod support;
