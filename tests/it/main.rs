@@ -1,1 +1,3 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
+
+mod perfect;
