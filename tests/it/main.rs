@@ -3,6 +3,7 @@
 mod api;
 mod cli;
 mod extract;
+mod perfect;
 mod readme;
 mod recall;
 mod support;
