@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use sha2::{Digest, Sha256};
 
+use super::duplicate::{LEAST_SIMILAR, same};
 use crate::model::{Change, Id, Layer, Memory, Relation, RelationType, State, Validity};
 use crate::store::Snapshot;
 use crate::text::words;
@@ -235,18 +236,7 @@ fn only_forbids(memory: &Memory) -> bool {
     !offered && memory.how_to_apply.is_none() && memory.rejected.is_none()
 }
 
-/// Whether two memories say the same and differ in nothing that must not be blurred.
-fn same(a: &Memory, b: &Memory) -> bool {
-    let exact = |m: &Memory| (words::exact(&m.summary), words::numbers(&m.summary), words::negated(&m.summary));
-    (a.layer, a.kind, &a.scope, &a.validity) == (b.layer, b.kind, &b.scope, &b.validity)
-        && exact(a) == exact(b)
-        && words::jaccard(&words::token_set(&a.summary), &words::token_set(&b.summary)) >= SAME
-}
-
-/// Similarity from which two summaries without differing details say the same.
-const SAME: f64 = 0.85;
-
-/// Groups that say the same. Each entry is in at most one; the oldest of a group, or a pinned one, stays.
+/// Groups that say the same. Each entry is in at most one; of a group the pinned, longest-lived, oldest stays.
 fn duplicates(memories: &[Memory]) -> Vec<Proposal> {
     let neighbours = neighbours(memories);
     let mut used = BTreeSet::new();
@@ -262,31 +252,33 @@ fn duplicates(memories: &[Memory]) -> Vec<Proposal> {
         }
         let group: Vec<&Memory> = std::iter::once(i).chain(alike.iter().copied()).filter_map(|j| memories.get(j)).collect();
         used.extend(alike);
-        let stays = group.iter().min_by_key(|m| (!m.pinned, m.day().is_none(), m.day(), &m.id)).map(|m| m.id.clone());
+        let stays = group.iter().min_by_key(|m| (!m.pinned, std::cmp::Reverse(m.layer), m.day().is_none(), m.day(), &m.id)).map(|m| m.id.clone());
         found.extend(stays.map(|into| proposal(&group, Kind::Merge { into }, "they say the same")));
     }
     found
 }
 
-/// For each entry those that could be alike: two sets with a Jaccard of `SAME` or more share at least one of the rarest
-/// `n - ⌈SAME·n⌉ + 1` tokens of each (prefix filtering, Chaudhuri, Ganti, Kaushik 2006), so the other pairs are not looked at.
+/// For each entry those that could be alike: two sets with a Jaccard of `s` or more share at least one of the rarest
+/// `n - ⌈s·n⌉ + 1` tokens of each (prefix filtering, Chaudhuri, Ganti, Kaushik 2006), so the other pairs are not looked at.
 fn neighbours(memories: &[Memory]) -> BTreeMap<usize, BTreeSet<usize>> {
     let sets: Vec<BTreeSet<String>> = memories.iter().map(|m| words::token_set(&m.summary)).collect();
     let mut frequency: BTreeMap<&str, usize> = BTreeMap::new();
     for token in sets.iter().flatten() {
         *frequency.entry(token).or_default() += 1;
     }
-    let mut by_token: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (i, set) in sets.iter().enumerate() {
+    // Names and numbers may not differ at all, so only entries with the same ones meet.
+    let exact: Vec<BTreeSet<String>> = memories.iter().map(|m| words::exact(&m.summary)).collect();
+    let mut meetings: BTreeMap<(&BTreeSet<String>, &str), Vec<usize>> = BTreeMap::new();
+    for (i, (set, exact)) in sets.iter().zip(&exact).enumerate() {
         let mut tokens: Vec<&str> = set.iter().map(String::as_str).collect();
         tokens.sort_by_key(|t| (frequency.get(t), *t));
-        let prefix = tokens.len() - (SAME * tokens.len() as f64).ceil() as usize + 1;
+        let prefix = tokens.len() - (LEAST_SIMILAR * tokens.len() as f64).ceil() as usize + 1;
         for token in tokens.into_iter().take(prefix) {
-            by_token.entry(token).or_default().push(i);
+            meetings.entry((exact, token)).or_default().push(i);
         }
     }
     let mut pairs: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    for group in by_token.values() {
+    for group in meetings.values() {
         for (n, i) in group.iter().enumerate() {
             pairs.entry(*i).or_default().extend(group.iter().skip(n + 1));
         }
