@@ -188,26 +188,29 @@ fn named_end(summary: &str) -> Option<String> {
 }
 
 /// Words that stand for something said elsewhere.
-const POINTING: &[&str] = &["it", "this", "that", "these", "those", "them", "thing", "things", "stuff", "something", "same", "above", "way"];
+const POINTING: &[&str] =
+    &["it", "this", "that", "these", "those", "them", "thing", "things", "stuff", "something", "same", "above", "way"];
 /// Verbs and fillers that name nothing by themselves.
 const EMPTY: &[&str] = &[
-    "use", "do", "make", "fix", "change", "keep", "go", "done", "need", "should", "must", "not", "no", "never", "don't", "always", "instead",
-    "again", "later", "before", "better", "good", "bad", "work", "new", "old", "want", "try", "ask", "approach",
+    "use", "do", "make", "fix", "change", "keep", "go", "done", "need", "should", "must", "not", "no", "never", "don't", "always",
+    "instead", "again", "later", "before", "better", "good", "bad", "work", "new", "old", "want", "try", "ask", "approach",
 ];
 /// The pointing words of Chinese, the longer ones first.
 const POINTING_CHINESE: &[&str] = &[
-    "这个", "那个", "这样", "那样", "这种", "那种", "这里", "那里", "这些", "那些", "上面", "前面", "东西", "它们", "他们", "它", "这", "那",
+    "这个", "那个", "这样", "那样", "这种", "那种", "这里", "那里", "这些", "那些", "上面", "前面", "东西", "它们", "他们", "它", "这",
+    "那",
 ];
 /// Its empty words, the longer ones first.
 const EMPTY_CHINESE: &[&str] = &[
-    "之前", "以后", "下次", "处理", "修改", "使用", "需要", "应该", "必须", "不要", "可以", "一下", "的话", "就行", "方案", "方式", "问题", "改",
-    "用", "做", "修", "要", "不", "别", "再", "了", "的", "就", "吧", "都", "是", "按", "也", "还",
+    "之前", "以后", "下次", "处理", "修改", "使用", "需要", "应该", "必须", "不要", "可以", "一下", "的话", "就行", "方案", "方式", "问题",
+    "改", "用", "做", "修", "要", "不", "别", "再", "了", "的", "就", "吧", "都", "是", "按", "也", "还",
 ];
 
 /// Whether nothing is left once pronouns and empty verbs are gone; with a pronoun, one name is not enough either.
 fn is_vague(summary: &str) -> bool {
     let folded = words::fold(summary);
-    let points = folded.split(|c: char| !c.is_alphanumeric()).any(|w| POINTING.contains(&w)) || POINTING_CHINESE.iter().any(|w| folded.contains(w));
+    let points =
+        folded.split(|c: char| !c.is_alphanumeric()).any(|w| POINTING.contains(&w)) || POINTING_CHINESE.iter().any(|w| folded.contains(w));
     let rest = POINTING_CHINESE.iter().chain(EMPTY_CHINESE).fold(folded, |text, word| text.replace(word, " "));
     let empty: BTreeSet<String> = POINTING.iter().chain(EMPTY).map(|w| words::stem(w)).collect();
     let named = words::tokens(&rest).iter().filter(|t| !t.chars().any(words::is_cjk) && !empty.contains(*t)).count();
@@ -252,7 +255,8 @@ fn duplicates(memories: &[Memory]) -> Vec<Proposal> {
         }
         let group: Vec<&Memory> = std::iter::once(i).chain(alike.iter().copied()).filter_map(|j| memories.get(j)).collect();
         used.extend(alike);
-        let stays = group.iter().min_by_key(|m| (!m.pinned, std::cmp::Reverse(m.layer), m.day().is_none(), m.day(), &m.id)).map(|m| m.id.clone());
+        let stays =
+            group.iter().min_by_key(|m| (!m.pinned, std::cmp::Reverse(m.layer), m.day().is_none(), m.day(), &m.id)).map(|m| m.id.clone());
         found.extend(stays.map(|into| proposal(&group, Kind::Merge { into }, "they say the same")));
     }
     found
