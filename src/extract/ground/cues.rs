@@ -63,12 +63,6 @@ pub(super) const CLOSING_TAGS: &[&str] = &[
     "</untrusted", "<!-- claude-mem", "</notes", "</instructions",
 ];
 
-/// Marks of a block that shows memories: ours, Claude Code's, other tools'.
-pub(super) const MEMORY_BLOCKS: &[&str] = &[
-    "<claude-mem", "claude-mem-context", "<system-reminder", "<memory", "<memories", "<known_memories", "<relevant-memories", "<relevant_memories",
-    "supermemory-context", "<private",
-];
-
 /// Whole fields that say nothing.
 pub(super) const NOTHING: &[&str] = &[
     "n/a", "na", "n.a.", "none", "null", "nil", "unknown", "undefined", "not specified", "not stated", "not given", "not available", "not applicable",

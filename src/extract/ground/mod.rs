@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use super::Known;
 use crate::model::{Candidate, Code, Conversation, Evidence, Quote, Strength};
 use crate::store::catalogue::Tombstone;
+pub use fields::keywords;
 use sheet::Sheet;
 
 /// What candidates are checked against.
@@ -24,8 +25,6 @@ use sheet::Sheet;
 pub struct Context<'a> {
     /// The conversation as the extractor saw it: cleaned and redacted.
     pub conversation: &'a Conversation,
-    /// The same before cleaning, if at hand: tells a quote of our own injected text from an invented one.
-    pub raw: Option<&'a Conversation>,
     /// The memories that were shown.
     pub known: &'a [Known],
     /// What a person rejected before.

@@ -1,12 +1,10 @@
 //! `E_QUOTE`, `E_SHORT`, `E_ECHO`: the quotes occur, say something, and are not our own memory read back.
 
-use super::cues;
 use super::sheet::{Sheet, quotable};
 use super::{Draft, Finding, Scene};
 use crate::model::memory::RelationType;
 use crate::model::{Code, Evidence, Pointer, Quote, Speaker, State};
 use crate::reconcile::duplicate;
-use crate::text::phrases::has_any;
 use crate::text::words::is_cjk;
 
 /// The most quotes that a memory carries.
@@ -65,15 +63,14 @@ fn place(quote: &Quote, sheet: &Sheet) -> Option<(u32, Speaker)> {
     found.next().is_none().then_some((page.turn.number, page.turn.speaker))
 }
 
-/// Whether words that the cleaned talk lacks stand in a block of memory that cleaning took out.
+/// Whether words that the cleaned talk lacks are those of a shown memory, hence of a block that cleaning took out.
 fn is_echo(quote: &Quote, scene: &Scene) -> bool {
     let wanted = quotable(&quote.quote);
-    let shown = scene.context.known.iter().any(|k| quotable(&k.memory.summary).contains(&wanted));
-    let injected = |text: &str| {
+    let shown = |text: &str| {
         let text = quotable(text);
-        text.contains(&wanted) && cues::MEMORY_BLOCKS.iter().any(|mark| text.contains(mark))
+        !text.is_empty() && (text.contains(&wanted) || wanted.contains(&text))
     };
-    !wanted.is_empty() && (shown || scene.context.raw.is_some_and(|raw| raw.turns.iter().any(|t| injected(&t.text))))
+    !wanted.is_empty() && scene.context.known.iter().any(|k| shown(&k.memory.summary))
 }
 
 /// One quote must be long enough to prove something; a bare "yes" counts with the proposal right before it.
@@ -106,8 +103,7 @@ fn proves(quote: &str) -> bool {
 /// A candidate that says what a shown memory says, without pointing to it, is that memory again.
 pub(super) fn no_echo(draft: &mut Draft, scene: &Scene) -> Finding {
     let candidate = &draft.candidate;
-    let reads_back = draft.evidence.iter().all(|e| e.speaker != Speaker::User)
-        || draft.evidence.iter().all(|e| has_any(&quotable(&e.quote), cues::MEMORY_BLOCKS));
+    let reads_back = draft.evidence.iter().all(|e| e.speaker != Speaker::User);
     let twin = scene.context.known.iter().find(|known| {
         !candidate.relations.iter().any(|r| r.id == known.alias || r.id == known.memory.id.as_str())
             && (known.memory.state == candidate.state || known.memory.state == State::Valid)
