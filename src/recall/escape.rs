@@ -22,7 +22,10 @@ fn tags(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        let opens = matches!(c, '<' | '＜' | '﹤') && chars.peek().is_some_and(|n| n.is_alphabetic() || words::is_invisible(*n) || matches!(n, '/' | '／' | '!' | '?' | '|' | ' '));
+        let opens = matches!(c, '<' | '＜' | '﹤')
+            && chars
+                .peek()
+                .is_some_and(|n| n.is_alphabetic() || words::is_invisible(*n) || matches!(n, '/' | '／' | '!' | '?' | '|' | ' '));
         if opens && !is_comparison(&chars) {
             out.push_str("&lt;");
         } else if c == '!' && chars.peek() == Some(&'[') {
@@ -72,8 +75,23 @@ fn starts_block(text: &str) -> bool {
 
 /// Who speaks in a transcript; followed by a colon, the mark of a turn.
 const SPEAKERS: &[&str] = &[
-    "system", "user", "human", "assistant", "developer", "tool", "系统", "用户", "助手", "助理", "人类", "システム", "ユーザー", "アシスタント",
-    "시스템", "사용자", "어시스턴트",
+    "system",
+    "user",
+    "human",
+    "assistant",
+    "developer",
+    "tool",
+    "系统",
+    "用户",
+    "助手",
+    "助理",
+    "人类",
+    "システム",
+    "ユーザー",
+    "アシスタント",
+    "시스템",
+    "사용자",
+    "어시스턴트",
 ];
 
 /// Orders to a model: one of the first words, and behind it one of the second.

@@ -262,20 +262,9 @@ pub struct Row {
 
 /// What was said and why, then what was not and why.
 pub fn explain(injection: &Injection) -> Vec<Row> {
-    let said = injection.items.iter().map(|i| Row {
-        id: i.id.clone(),
-        said: true,
-        score: Some(i.score),
-        size: i.size,
-        why: i.why.clone(),
-    });
-    let out = injection.left_out.iter().map(|l| Row {
-        id: l.id.clone(),
-        said: false,
-        score: None,
-        size: 0,
-        why: l.reason.words().to_owned(),
-    });
+    let said = injection.items.iter().map(|i| Row { id: i.id.clone(), said: true, score: Some(i.score), size: i.size, why: i.why.clone() });
+    let out =
+        injection.left_out.iter().map(|l| Row { id: l.id.clone(), said: false, score: None, size: 0, why: l.reason.words().to_owned() });
     said.chain(out).collect()
 }
 
