@@ -48,6 +48,11 @@ impl<'a> App<'a> {
         Ok(Self { env, ui, config, home, project })
     }
 
+    /// The folder that is ours alone.
+    pub fn state(&self) -> PathBuf {
+        self.home.join(".state")
+    }
+
     /// Opens the store; what had to be recovered is said.
     pub fn store(&self) -> Result<Store> {
         let opened = Store::open(&self.home, &self.env.now())?;

@@ -201,7 +201,10 @@ fn plan(app: &App, run: &Run<'_>, files: &Sources) -> Result<()> {
         return Ok(());
     }
     app.ui.line(&format!("{} to read, {skipped} without anything new or worth a call", count(jobs.len(), "conversation", "conversations")));
-    let price = estimate.cost_usd.map_or_else(|| "price unknown".to_owned(), |usd| format!("at most ≈${usd:.4}"));
+    let price = match (estimate.cost_usd, estimate.most_usd) {
+        (Some(usd), Some(most)) => format!("≈${usd:.4}, at most ${most:.4}"),
+        _ => "price unknown".to_owned(),
+    };
     app.ui.line(&format!(
         "with {}: {}, ≈{} tokens in, ≈{} out, {price}",
         settings.model,

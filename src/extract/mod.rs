@@ -1,5 +1,6 @@
 //! Extraction: a cleaned conversation goes in, candidates come out. One backend per file behind one trait.
 
+pub mod ground;
 pub mod answer;
 pub mod api;
 pub mod backend;

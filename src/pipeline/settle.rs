@@ -5,7 +5,7 @@ use super::ingest::{Run, snapshots};
 use super::prepare::Prepared;
 use crate::error::{Error, Kind, Result};
 use crate::extract::ground::{self, Verdict};
-use crate::extract::{Extraction, Job};
+use crate::extract::{Extraction, Job, Unfinished};
 use crate::model::plan::{Plan, SessionRecord};
 use crate::model::{Change, Origin};
 use crate::reconcile::{self, ReconcileContext};
@@ -27,6 +27,16 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction) -> Resu
     report.rejected.extend(extraction.refused.iter().map(|r| (r.code, redact(&r.summary).text)));
     if let Some(why) = &extraction.skipped {
         report.skipped = Some(why.clone());
+    }
+    if let Some(Unfinished::Quarantine(answer)) = &extraction.unfinished {
+        run.store.quarantine(&report.session, answer)?;
+    }
+    if let Some(error) = extraction.unfinished.as_ref().and_then(Unfinished::error) {
+        return Err(error);
+    }
+    if let Some(Unfinished::Dumped(key)) = &extraction.unfinished {
+        report.skipped = Some(format!("request {key} written, nothing asked"));
+        return Ok(report);
     }
     let Some(record) = record else { return Ok(report) };
     let mut tries = 0;
