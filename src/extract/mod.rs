@@ -1,6 +1,5 @@
 //! Extraction: a cleaned conversation goes in, candidates come out. One backend per file behind one trait.
 
-pub mod ground;
 pub mod answer;
 pub mod api;
 pub mod backend;
@@ -8,6 +7,7 @@ pub mod carry;
 pub mod chunk;
 pub mod claude;
 pub mod estimate;
+pub mod ground;
 pub mod ladder;
 pub mod ledger;
 pub mod prices;
@@ -15,6 +15,7 @@ pub mod prompt;
 pub mod refine;
 pub mod replay;
 pub mod retry;
+pub mod rules;
 
 pub use api::{Key, Timeouts};
 pub use claude::{Claude, ClaudeSettings};
