@@ -141,10 +141,10 @@ fn mend_entry(entry: &mut Map<String, Value>, number: usize) {
             entry.insert(field.to_owned(), json!([]));
         }
     }
-    if let Some(summary) = entry.get_mut("summary") {
-        if let Some(text) = summary.as_str() {
-            *summary = json!(text.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
+    if let Some(summary) = entry.get_mut("summary")
+        && let Some(text) = summary.as_str()
+    {
+        *summary = json!(text.split_whitespace().collect::<Vec<_>>().join(" "));
     }
     let topic = entry.get("topic").filter(|t| t.is_string()).cloned();
     if let Some(keywords) = entry.get_mut("keywords").and_then(Value::as_array_mut) {
@@ -164,10 +164,10 @@ fn mend_entry(entry: &mut Map<String, Value>, number: usize) {
     }
     for quote in list(entry, "evidence") {
         turn_number(quote);
-        if let Some(text) = quote.get_mut("quote") {
-            if let Some((end, _)) = text.as_str().and_then(|t| t.char_indices().nth(QUOTE_MAX)) {
-                *text = json!(text.as_str().and_then(|t| t.get(..end)));
-            }
+        if let Some(quote) = quote.get_mut("quote")
+            && let Some(text) = quote.as_str()
+        {
+            *quote = json!(text.chars().take(QUOTE_MAX).collect::<String>());
         }
     }
     let fields = [
@@ -195,21 +195,20 @@ fn list<'a>(object: &'a mut Map<String, Value>, field: &str) -> impl Iterator<It
 }
 
 fn lower(value: Option<&mut Value>) {
-    if let Some(value) = value {
-        if let Some(text) = value.as_str() {
-            *value = json!(text.trim().to_ascii_lowercase().replace([' ', '-'], "_"));
-        }
+    if let Some(value) = value
+        && let Some(text) = value.as_str()
+    {
+        *value = json!(text.trim().to_ascii_lowercase().replace([' ', '-'], "_"));
     }
 }
 
 /// `"T12"`, `"12"` → 12.
 fn turn_number(item: &mut Value) {
-    if let Some(turn) = item.get_mut("turn") {
-        if let Some(number) =
-            turn.as_str().and_then(|t| t.trim().trim_start_matches(['T', 't', '[']).trim_end_matches(']').parse::<u32>().ok())
-        {
-            *turn = json!(number);
-        }
+    if let Some(turn) = item.get_mut("turn")
+        && let Some(text) = turn.as_str()
+        && let Ok(number) = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '[' | ']' | 'T' | 't')).parse::<u32>()
+    {
+        *turn = json!(number);
     }
 }
 

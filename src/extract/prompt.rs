@@ -85,12 +85,14 @@ pub fn build(job: &Job, chunk: &Chunk, found: &[Candidate], threads: &[String]) 
     }
     if !found.is_empty() || !threads.is_empty() {
         text += "<carry_over>\nAlready written from the turns before. If a later turn changes, settles or repeats one of these, \
-                 write only what is new and relate it to the alias; do not write the old entry again.\n";
+                 write only what is new and relate it to the alias; do not write the old entry again. A question marked \
+                 [open] stays in open_threads unless a later turn answers it.\n";
         text.extend(carried(found));
         text.extend(threads.iter().map(|t| format!("[open] {}\n", line(t))));
         text += "</carry_over>\n\n";
     }
-    text += &format!("<transcript date=\"{}\" scope=\"{}\">\n", day(&job.day), line(&job.scope).replace('"', "'"));
+    let head = format!("<transcript date=\"{}\" scope=\"{}\">\n", day(&job.day), line(&job.scope).replace('"', "'"));
+    text += &head;
     let turns = &job.conversation.turns;
     let mark =
         |range: &std::ops::Range<usize>, context| turns[range.clone()].iter().filter_map(move |t| shown(t, context)).collect::<String>();
