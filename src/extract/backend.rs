@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::rules::Rules;
 use super::{Claude, ClaudeSettings, Extractor, Key, Policy, Replay, Timeouts};
 use crate::config::Config;
 use crate::env::Env;
@@ -52,6 +53,7 @@ pub struct Backend {
 /// Every backend. A new one is a file and a row here.
 pub const BACKENDS: &[Backend] = &[
     Backend { name: "claude", about: "the Messages API, or any server that speaks it (claude.base_url)", open: open_claude },
+    Backend { name: "rules", about: "local rules, no model, no network", open: |_| Ok(Box::new(Rules)) },
     Backend { name: "replay", about: "recorded answers of --replay DIR, no network", open: open_replay },
 ];
 

@@ -14,6 +14,7 @@ pub mod prices;
 pub mod prompt;
 pub mod replay;
 pub mod retry;
+pub mod rules;
 
 pub use api::{Key, Timeouts};
 pub use claude::{Claude, ClaudeSettings};
