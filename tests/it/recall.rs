@@ -335,7 +335,7 @@ fn merging_keeps_quotes_and_stays_readable() {
     let case = read_case(&cases("lint").join("english.json"));
     let [store, _] = case.snapshots();
     let merge = lint(&store, &case.today).into_iter().find(|p| matches!(p.kind, Kind::Merge { .. })).unwrap();
-    let after = apply(&store, &[merge.clone()]);
+    let after = apply(&store, std::slice::from_ref(&merge));
     let Kind::Merge { into } = &merge.kind else { panic!("not a merge") };
     let kept: &Memory = &after.entry(into).unwrap().memory;
     for id in &merge.ids {
