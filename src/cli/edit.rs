@@ -8,7 +8,7 @@ use super::app::{App, fields, json, one_line, record};
 use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::{self, Change, Layer, Memory, State, Validity};
-use crate::store::markdown;
+use crate::store::markdown::Document;
 use crate::text::words;
 
 /// Change one memory: with flags, or whole in your editor ($VISUAL, $EDITOR)
@@ -41,6 +41,17 @@ pub struct EditArgs {
     /// Never decays, comes first
     #[arg(long, value_name = "BOOL")]
     pin: Option<bool>,
+}
+
+/// The only entry of a text, or what is wrong with it.
+fn one_entry(text: &str, layer: Layer) -> Result<Memory, String> {
+    let document = Document::parse(text, layer);
+    let entries: Vec<_> = document.entries().collect();
+    match entries.as_slice() {
+        [one] if one.entry.readable => Ok(one.entry.memory.clone()),
+        [_] => Err(document.problems().first().map(ToString::to_string).unwrap_or_else(|| "its YAML block cannot be read".to_owned())),
+        many => Err(format!("it holds {} entries instead of one", many.len())),
+    }
 }
 
 impl EditArgs {
@@ -79,7 +90,9 @@ impl EditArgs {
         let editor = app.env.var("VISUAL").or_else(|| app.env.var("EDITOR")).unwrap_or("vi");
         let failed = |e: std::io::Error| Error::failure(format!("the editor's file cannot be used: {e}"));
         let file = tempfile::Builder::new().prefix("memory-").suffix(".md").tempfile().map_err(failed)?;
-        let before = markdown::print(old);
+        let mut document = Document::parse("", old.layer);
+        document.insert(old);
+        let before = document.render();
         std::io::Write::write_all(&mut file.as_file(), before.as_bytes()).map_err(failed)?;
         let mut command = editor.split_whitespace();
         let program = command.next().unwrap_or("vi");
@@ -91,7 +104,7 @@ impl EditArgs {
             return Err(Error::failure(format!("the editor ended with {status}, so nothing was changed")).hint("edit again, or use flags"));
         }
         let after = std::fs::read_to_string(file.path()).map_err(failed)?;
-        let read = markdown::read_one(&after, old.layer);
+        let read = one_entry(&after, old.layer);
         match read {
             Ok(mut memory) => {
                 memory.id = old.id.clone();

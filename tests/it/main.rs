@@ -1,5 +1,9 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
 
+mod api;
+mod cli;
+mod extract;
+mod perfect;
 mod readme;
 mod recall;
 mod support;

@@ -26,7 +26,7 @@ fn free_fields(candidate: &mut Candidate) -> [&mut Option<String>; 4] {
     [&mut candidate.topic, &mut candidate.reason, &mut candidate.until_event, &mut candidate.scope]
 }
 
-/// A secret in the summary drops the candidate; elsewhere it is taken out.
+/// A secret in the summary drops the candidate; elsewhere it is taken out (a quote then reads as the redacted talk does).
 pub(super) fn no_secret(draft: &mut Draft, _: &Scene) -> Finding {
     if has_secret(&draft.candidate.summary) {
         draft.candidate.summary = redact(&draft.candidate.summary).text;
@@ -48,7 +48,7 @@ fn clean_fields(draft: &mut Draft) -> bool {
     };
     free_fields(&mut draft.candidate).into_iter().flatten().for_each(&mut clean);
     draft.candidate.keywords.iter_mut().for_each(&mut clean);
-    draft.evidence.iter_mut().map(|e| &mut e.quote).for_each(&mut clean);
+    draft.candidate.evidence.iter_mut().map(|q| &mut q.quote).for_each(&mut clean);
     found
 }
 

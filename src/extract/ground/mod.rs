@@ -80,8 +80,10 @@ struct Scene<'a> {
 
 type Check = fn(&mut Draft, &Scene) -> Finding;
 
-/// The checks in their order; a `Refuse` ends the row.
+/// The checks in their order; a `Refuse` ends the row. A secret comes first: it cannot stand in a redacted talk, so every
+/// later check would refuse it under another name, and a note might quote it.
 const CHECKS: &[Check] = &[
+    fields::no_secret,
     quotes::occur,
     quotes::long_enough,
     role::speaks_for_the_user,
@@ -90,7 +92,6 @@ const CHECKS: &[Check] = &[
     meaning::same_way_round,
     overturned::still_holds,
     quotes::no_echo,
-    fields::no_secret,
     fields::no_injection,
     fields::no_literal_null,
     fields::not_too_long,
