@@ -139,7 +139,11 @@ fn an_injected_text_leaves_nothing_to_ingest() {
         let request = Request { mode: Mode::Deep, budget: Budget::Tokens(100_000), ..Request::new(&case.today) };
         let text = inject(&[&project, &global], &request).text;
         assert_eq!(text.matches(tags::CLOSE).count(), usize::from(!text.is_empty()), "{text}");
-        assert_eq!(tags::remove(&format!("before\n{text}after")).0.split_whitespace().collect::<Vec<_>>(), ["before", "after"]);
+        // Pasted whole, and pasted without the tags.
+        for pasted in [text.clone(), text.replace(tags::OPEN, "").replace(tags::CLOSE, "")] {
+            let left = tags::remove(&format!("before\n{pasted}after")).0;
+            assert_eq!(left.split_whitespace().collect::<Vec<_>>(), ["before", "after"]);
+        }
     }
 }
 
