@@ -316,22 +316,35 @@ mod tests {
     }
 
     #[test]
-    fn the_full_schema_is_the_api_schema_with_limits() {
+    fn the_full_schemas_are_the_api_schemas_with_limits() {
         fn bare(value: Value) -> Value {
             const LIMITS: [&str; 8] = ["$schema", "title", "pattern", "minLength", "maxLength", "maxItems", "minimum", "maximum"];
             match value {
-                Value::Object(map) => {
-                    let strict = map.get("minItems") != Some(&json!(1)) || map.contains_key("maxItems") && map["maxItems"] == json!(5);
-                    let keep = |key: &str| !LIMITS.contains(&key) && !(key == "minItems" && strict);
-                    map.into_iter().filter(|(k, _)| keep(k)).map(|(k, v)| (k, bare(v))).collect::<Map<_, _>>().into()
-                }
-                Value::Array(items) => items.into_iter().map(bare).collect::<Vec<_>>().into(),
+                Value::Object(map) => map.into_iter().filter(|(k, _)| !LIMITS.contains(&k.as_str())).map(|(k, v)| (k, bare(v))).collect(),
+                Value::Array(items) => items.into_iter().map(bare).collect(),
                 other => other,
             }
         }
         let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-        assert_eq!(bare(parse(FULL_SCHEMA)), parse(API_SCHEMA));
-        assert!(compile(FULL_SCHEMA).is_some());
+        for (full, api) in [(FULL_SCHEMA, API_SCHEMA), (crate::extract::refine::FULL_SCHEMA, crate::extract::refine::API_SCHEMA)] {
+            assert_eq!(bare(parse(full)), parse(api));
+            assert!(compile(full).is_some());
+            assert!(api.matches("\"null\"]").count() <= 16, "the API takes at most 16 union types");
+        }
+    }
+
+    #[test]
+    fn the_examples_of_the_prompt_are_answers() {
+        let examples = include_str!("../../prompts/extract/examples.md");
+        let entries: Vec<_> = examples.lines().filter_map(|l| l.strip_prefix("`{\"ref\"").and_then(|l| l.strip_suffix('`'))).collect();
+        assert!(entries.len() >= 6);
+        for entry in entries {
+            let got = read(&answer(&[&format!("{{\"ref\"{entry}")])).unwrap();
+            for quote in &got.candidates[0].evidence {
+                assert!(examples.contains(&format!("[T{} user]", quote.turn)), "{entry}");
+                assert!(examples.matches(&quote.quote).count() >= 2, "quoted from no turn: {}", quote.quote);
+            }
+        }
     }
 
     #[test]

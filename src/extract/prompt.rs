@@ -14,7 +14,8 @@ use super::{Job, Known};
 use crate::model::{Candidate, Memory, Speaker, Turn};
 use crate::text::tokens::estimate as tokens;
 
-/// Version of the extraction prompt, shown in receipts, ledger and recordings: `extract-1`.
+/// Version of the extraction prompt, shown in receipts, ledger and recordings: `extract-1+9f86d081`, a number and the
+/// beginning of the SHA-256 of its words.
 pub const VERSION: &str = concat!("extract-", include_str!("../../prompts/extract/version")).trim_ascii_end();
 
 const PARTS: [&str; 3] = [
@@ -184,6 +185,17 @@ mod tests {
 
     fn user_text(job: &Job, chunk: Chunk, found: &[Candidate]) -> String {
         build(job, &chunk, found, &[]).messages[0].1.clone()
+    }
+
+    /// Whoever changes a word of the prompt changes the version line, and with it receipts, ledger and recordings.
+    #[test]
+    fn the_version_names_the_words() {
+        let extract = [PARTS.concat(), super::super::answer::API_SCHEMA.to_owned(), super::super::answer::FULL_SCHEMA.to_owned()].concat();
+        let refine = crate::extract::refine::words();
+        for (version, words) in [(VERSION, extract), (crate::extract::refine::VERSION, refine)] {
+            let digest: String = Sha256::digest(words).iter().take(4).map(|b| format!("{b:02x}")).collect();
+            assert!(version.ends_with(&format!("+{digest}")), "{version}: the words have changed; raise the number and write +{digest}");
+        }
     }
 
     #[test]
