@@ -92,9 +92,17 @@ impl InjectArgs {
         }
         let what = format!("{}, ≈{} tokens", count(injection.items.len(), "memory", "memories"), injection.size());
         let file = app.state().join("injection.txt");
-        let place = clipboard::Place::of(app.env, app.ui.on_terminal(), app.env.program()?, file);
+        let place = clipboard::Surroundings::of(app.env, app.ui.on_terminal(), app.env.program()?, file);
         let copied = clipboard::copy(&injection.text, &place)?;
-        app.ui.say(&format!("{what}: {}", copied.sentence()));
+        let where_to = match &copied.how {
+            clipboard::How::Arboard => "copied; paste it into the new conversation".to_owned(),
+            clipboard::How::Osc52 => "sent to the terminal's clipboard; paste it into the new conversation".to_owned(),
+            clipboard::How::File(path) => format!("written to {}", path.display()),
+        };
+        app.ui.say(&format!("{what}: {where_to}"));
+        if let Some(note) = &copied.note {
+            app.ui.say(&paint(style::DIM, &app.ui.foreign(note)));
+        }
         Ok(())
     }
 }
