@@ -20,7 +20,7 @@ impl UndoArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
         let history = store.history()?;
-        let Some(last) = history.iter().rev().find(|h| h.can_undo()) else {
+        let Some(last) = history.first() else {
             app.ui.say("nothing to undo");
             return Ok(());
         };
@@ -29,9 +29,9 @@ impl UndoArgs {
             app.ui.say(&format!("would undo: {}", app.ui.foreign(&what)));
             return Ok(());
         }
-        let receipt = store.undo(self.force, &app.env.now())?;
+        let (undone, receipt) = store.undo(1, self.force)?;
         if app.ui.wishes.json {
-            app.ui.object("undo", fields([("undone", last.seq.into()), ("commit", receipt.commit.into())]));
+            app.ui.object("undo", fields([("undone", undone.iter().map(|m| m.seq).collect::<Vec<_>>().into()), ("commit", receipt.seq.into())]));
         } else {
             app.ui.line(&format!("{} {}", paint(style::GOOD, "undone:"), app.ui.foreign(&what)));
         }
@@ -58,7 +58,7 @@ impl HistoryArgs {
             return self.injections(app, store.injections()?);
         }
         let history = store.history()?;
-        let shown = &history[history.len().saturating_sub(self.limit)..];
+        let shown: Vec<_> = history.iter().take(self.limit).rev().collect();
         if app.ui.wishes.json {
             let rows: Vec<Value> = shown
                 .iter()
@@ -67,7 +67,7 @@ impl HistoryArgs {
             app.ui.object("history", fields([("commits", rows.into())]));
             return Ok(());
         }
-        for h in shown {
+        for h in &shown {
             let what = format!("{}, {}", count(h.files.len(), "file", "files"), count(h.ids.len(), "memory", "memories"));
             app.ui.line(&format!(
                 "{} {}  {:<10} {}  {}",

@@ -129,8 +129,8 @@ fn list(app: &App) -> Result<()> {
     let store = app.store()?;
     let mut rows = Vec::new();
     for project in store.projects()? {
-        let snapshot = store.snapshot(&project.name)?;
-        rows.push((project.name, snapshot.entries.len(), snapshot.catalogue.sessions.len(), project.roots));
+        let snapshot = store.snapshot(&project)?;
+        rows.push((project, snapshot.entries.len(), snapshot.catalogue.sessions.len(), snapshot.catalogue.project.roots));
     }
     if app.ui.wishes.json {
         let rows: Vec<_> = rows.iter().map(|(name, memories, sessions, roots)| json!({"name": name, "memories": memories, "sessions": sessions, "roots": roots})).collect();

@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::ladder::Wire;
-use super::{Claude, ClaudeSettings, Extractor, Key, Policy, Replay, Timeouts, rules};
+use super::rules::Rules;
+use super::{Claude, ClaudeSettings, Extractor, Key, Policy, Replay, Timeouts};
 use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Kind, Result};
@@ -57,7 +58,7 @@ pub const BACKENDS: &[Backend] = &[
         about: "the Messages API, or any server that speaks it (claude.base_url)",
         open: |p| Ok(Box::new(claude(p)?)),
     },
-    Backend { name: "rules", about: "local rules, no model, no network: only what is plainly said", open: |_| Ok(Box::new(rules::Rules)) },
+    Backend { name: "rules", about: "local rules, no model, no network", open: |_| Ok(Box::new(Rules)) },
     Backend { name: "replay", about: "recorded answers of --replay DIR, no network", open: |p| Ok(Box::new(replay(p)?)) },
 ];
 

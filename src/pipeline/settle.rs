@@ -61,7 +61,7 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction) -> Resu
 fn commit(run: &Run<'_>, plans: &[Plan]) -> Result<Option<u64>> {
     let mut last = None;
     for plan in plans {
-        last = Some(run.store.commit(plan, &|| run.env.new_id())?.commit);
+        last = run.store.commit(plan, &|| run.env.new_id())?.seq;
     }
     Ok(last)
 }

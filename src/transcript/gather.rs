@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+use super::Reading;
 use crate::error::{Error, Kind, Problem};
-use crate::model::{Conversation, Speaker, Turn};
+use crate::model::{Conversation, Cursor, Speaker, Turn};
 
 /// Bytes kept of one tool output; the rest is only counted, so that memory does not grow with the file.
 pub const TOOL_BYTES: usize = 2_000;
@@ -75,6 +76,22 @@ pub fn finish(mut conversation: Conversation, format: &'static str) -> Option<Co
     Some(conversation)
 }
 
+/// Gives the one conversation of a file and what is to be reported of it. A file in which nobody speaks is a problem.
+pub fn one(
+    format: &'static str,
+    conversation: Conversation,
+    mut problems: Problems,
+    offset: u64,
+    out: &mut dyn FnMut(Conversation),
+) -> Reading {
+    let turns = u32::try_from(conversation.turns.len()).unwrap_or(u32::MAX);
+    match finish(conversation, format) {
+        Some(conversation) => out(conversation),
+        None => problems.add("no_turns", None, "nobody says anything in this file"),
+    }
+    Reading { format, problems: problems.list(), cursor: Cursor { offset, turns, last_uuid: None } }
+}
+
 /// A session id made of the first user turns: 16 hex digits. It stays the same when the transcript grows, because it
 /// stops as soon as it has 48 letters; only a chat that has said less than that can change its id.
 fn derived_session(conversation: &Conversation) -> String {
@@ -112,11 +129,6 @@ impl Problems {
         if *count <= LISTED {
             self.list.push(Problem { code, file: String::new(), line, detail: detail.into() });
         }
-    }
-
-    /// How many of this kind were met.
-    pub fn count(&self, code: &str) -> u64 {
-        self.counts.get(code).copied().unwrap_or_default()
     }
 
     /// The list, with one summing line for each kind that was too many.

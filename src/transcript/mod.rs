@@ -5,17 +5,28 @@
 //! the model's prose are `user` and `assistant`; tool output is a clipped `tool` turn; text of the program around the
 //! model is left out, except what the person did with it (`harness`: slash commands, shell lines, withdrawn prompts).
 
+mod agents;
+mod aider;
 mod archive;
+mod chatgpt;
+mod claude_ai;
 pub mod claude_code;
+mod claude_export;
+mod codex;
 mod content;
 mod encoding;
+mod export;
 mod gather;
+mod gemini;
 mod lenient;
 mod lines;
+mod markdown;
 mod neutral;
 mod plain;
 mod roles;
 mod sniff;
+mod specstory;
+mod text;
 mod values;
 
 use std::io::{BufRead, Seek};
@@ -65,7 +76,22 @@ pub trait Format: Sync {
 }
 
 /// Every format, asked in this order: the most telling signs first, prose last.
-pub static FORMATS: &[&dyn Format] = &[&claude_code::ClaudeCode, &neutral::Neutral, &plain::Plain];
+pub static FORMATS: &[&dyn Format] = &[
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &gemini::Gemini,
+    &claude_ai::ClaudeAi,
+    &chatgpt::ChatGpt,
+    &agents::PI,
+    &agents::KIMI,
+    &agents::SWE_AGENT,
+    &neutral::Neutral,
+    &specstory::SpecStory,
+    &aider::Aider,
+    &claude_export::ClaudeExport,
+    &markdown::Markdown,
+    &plain::Plain,
+];
 
 /// How many first bytes decide about the format.
 const HEAD: u64 = 64 << 10;

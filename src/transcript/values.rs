@@ -5,7 +5,9 @@
 use std::io;
 
 use super::Input;
+use super::gather::{Problems, unreadable};
 use super::lines::LONGEST;
+use crate::error::Result;
 
 /// One value of the stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -110,6 +112,32 @@ impl<'i> Values<'i> {
             }
         }
     }
+}
+
+/// Gives every whole object of a stream to `take`; all that is none, or that `take` cannot read, is a problem. Ends with
+/// the offset behind the last whole value.
+///
+/// # Errors
+/// Those of the input.
+pub fn each_object(
+    input: &mut dyn Input,
+    problems: &mut Problems,
+    take: &mut dyn FnMut(&[u8]) -> serde_json::Result<()>,
+) -> Result<u64> {
+    let mut values = Values::new(input).map_err(|e| unreadable(&e))?;
+    while let Some(value) = values.next().map_err(|e| unreadable(&e))? {
+        let line = Some(value.line);
+        if value.too_long {
+            problems.add("long_line", line, format!("an object longer than {} MiB was skipped", LONGEST >> 20));
+        } else if !value.bytes.starts_with(b"{") {
+            problems.add("not_a_record", line, "this is no JSON object");
+        } else if !value.ended {
+            problems.add("cut_line", line, "the last object is cut off");
+        } else if let Err(e) = take(value.bytes) {
+            problems.add("bad_json", line, format!("this is not whole JSON: {e}"));
+        }
+    }
+    Ok(values.offset)
 }
 
 impl Inside {

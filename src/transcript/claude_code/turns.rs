@@ -58,7 +58,7 @@ impl<'o> Turns<'o> {
     }
 
     /// Takes one record.
-    pub fn take(&mut self, record: &Record<'_>, _line: Option<u64>, _problems: &mut Problems) {
+    pub fn take(&mut self, record: &Record<'_>) {
         let kind = record.kind.str();
         if record.is_subagent() && !self.options.sidechains {
             self.subagents += 1;
@@ -88,6 +88,7 @@ impl<'o> Turns<'o> {
     fn surroundings(&mut self, record: &Record<'_>) {
         if let Some(session) = record.session_id.get()
             && self.sessions.last().is_none_or(|s| s != session)
+            && !self.sessions.iter().any(|s| s == session)
             && self.sessions.len() < 64
         {
             self.sessions.push(session.to_owned());
