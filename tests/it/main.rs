@@ -1,1 +1,5 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
+
+#[cfg(feature = "crash-test")]
+mod crash;
+mod store;
