@@ -84,38 +84,41 @@ pub(super) struct FileSwap {
 #[derive(Debug)]
 pub(super) struct Lock(#[expect(dead_code, reason = "held, not used")] File);
 
-/// Takes the lock of the home, trying for `wait`.
+/// Takes the lock of the home, waiting at most `wait` for whoever has it.
 pub(super) fn lock(home: &Path, wait: Duration) -> Result<Lock> {
     disk::create_dir(&layout::state(home))?;
     let path = layout::lock(home);
-    let file = disk::open_lock(&path)?;
-    acquire(&path, wait, || file.try_lock())?;
-    Ok(Lock(file))
+    acquire(&path, disk::open_lock(&path)?, wait, (File::try_lock, File::lock))
 }
 
 /// Waits until no writer is at work, and keeps writers out until dropped. Needs no right to write.
 pub(super) fn lock_for_reading(home: &Path, wait: Duration) -> Result<Lock> {
     let path = layout::lock(home);
     let file = File::open(&path).map_err(|e| Error::io("open the lock file", &path, &e))?;
-    acquire(&path, wait, || file.try_lock_shared())?;
-    Ok(Lock(file))
+    acquire(&path, file, wait, (File::try_lock_shared, File::lock_shared))
 }
 
-fn acquire(path: &Path, wait: Duration, mut attempt: impl FnMut() -> Result<(), TryLockError>) -> Result<()> {
-    let mut waited = Duration::ZERO;
-    let mut pause = Duration::from_millis(1);
-    loop {
-        match attempt() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(e)) => return Err(Error::io("lock", path, &e)),
-            Err(TryLockError::WouldBlock) if waited >= wait => {
-                return Err(Error::new(Kind::Busy, "another claude-mem is writing to the memory folder")
-                    .hint(format!("try again in a moment; the lock is on {}", path.display())));
-            }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(pause),
-        }
-        waited += pause;
-        pause = (pause * 2).min(Duration::from_millis(8));
+/// One way to lock: at once or not at all, and waiting.
+type Ways = (fn(&File) -> Result<(), TryLockError>, fn(&File) -> std::io::Result<()>);
+
+fn acquire(path: &Path, file: File, wait: Duration, (now, waiting): Ways) -> Result<Lock> {
+    let failed = |e: &std::io::Error| Error::io("lock", path, e);
+    match now(&file) {
+        Ok(()) => return Ok(Lock(file)),
+        Err(TryLockError::Error(e)) => return Err(failed(&e)),
+        Err(TryLockError::WouldBlock) => {}
+    }
+    // The system serves those who wait in turn, but knows no time limit: so a thread waits, and we wait for the thread. If it
+    // gets the lock too late, nobody takes it from the channel and it is given back at once.
+    let (send, receive) = std::sync::mpsc::sync_channel(0);
+    std::thread::spawn(move || {
+        let locked = waiting(&file).map(|()| file);
+        drop(send.send(locked));
+    });
+    match receive.recv_timeout(wait) {
+        Ok(locked) => Ok(Lock(locked.map_err(|e| failed(&e))?)),
+        Err(_) => Err(Error::new(Kind::Busy, "another claude-mem is writing to the memory folder")
+            .hint(format!("try again in a moment; the lock is on {}", path.display()))),
     }
 }
 

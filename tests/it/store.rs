@@ -88,7 +88,11 @@ fn every_change_has_its_effect() {
     let store = open(home.path());
     let mut note = memory(3, "部署", "本周内完成迁移");
     note.layer = Layer::Transient;
-    let receipt = commit(&store, "p", vec![Change::Add(memory(1, "订单", "用唯一索引")), Change::Add(memory(2, "订单", "用防抖")), Change::Add(note)]);
+    let receipt = commit(
+        &store,
+        "p",
+        vec![Change::Add(memory(1, "订单", "用唯一索引")), Change::Add(memory(2, "订单", "用防抖")), Change::Add(note)],
+    );
     assert_eq!(receipt.files, ["p/transient/2025-06-10-1234abcd.md", "p/working-memory.md", "p/index.json"]);
     assert_eq!(store.projects().unwrap(), ["p"]);
 
@@ -167,7 +171,8 @@ fn hand_edits_are_taken_over_and_named() {
     let text = fs::read_to_string(&file).unwrap();
     let at = text.find("### two").unwrap();
     let three = text.find("## b").unwrap();
-    let edited = format!("My notes\r\n{}### 手写的\n**Why:** 因为\n\n{}", text[..at].replace("### one", "### one and only"), &text[three..]);
+    let edited =
+        format!("My notes\r\n{}### 手写的\n**Why:** 因为\n\n{}", text[..at].replace("### one", "### one and only"), &text[three..]);
     fs::write(&file, &edited).unwrap();
 
     let s = store.snapshot("p").unwrap();
@@ -267,7 +272,10 @@ fn a_newer_format_is_read_only() {
     let store = open(home.path());
     commit(&store, "p", vec![Change::Add(memory(1, "a", "one"))]);
     let index = home.path().join("p/index.json");
-    for text in [fs::read_to_string(&index).unwrap().replace("\"version\": 1", "\"version\": 2"), "{\"version\": 2, \"project\": {}, \"memories\": 7}".to_owned()] {
+    for text in [
+        fs::read_to_string(&index).unwrap().replace("\"version\": 1", "\"version\": 2"),
+        "{\"version\": 2, \"project\": {}, \"memories\": 7}".to_owned(),
+    ] {
         fs::write(&index, text).unwrap();
         let s = store.snapshot("p").unwrap();
         assert_eq!(s.entries.len(), 1);
@@ -326,7 +334,13 @@ fn history_keeps_the_last_twenty() {
 #[test]
 fn what_is_not_ours_is_not_touched() {
     let home = tempfile::tempdir().unwrap();
-    let foreign = [("claude-mem.db", "x"), ("logs/a.log", "x"), ("chroma/index.json", "{\"a\": 1}"), ("p/notes.txt", "mine"), ("p/transient/x.txt", "mine")];
+    let foreign = [
+        ("claude-mem.db", "x"),
+        ("logs/a.log", "x"),
+        ("chroma/index.json", "{\"a\": 1}"),
+        ("p/notes.txt", "mine"),
+        ("p/transient/x.txt", "mine"),
+    ];
     for (name, text) in foreign {
         let path = home.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -335,7 +349,10 @@ fn what_is_not_ours_is_not_touched() {
     let store = open(home.path());
     assert!(store.projects().unwrap().is_empty());
     for project in ["chroma", "logs", "p"] {
-        let plan = Plan { changes: vec![Change::Add(memory(1, "a", "one"))], ..Plan::new(project, store.snapshot(project).unwrap().base, "test", AT) };
+        let plan = Plan {
+            changes: vec![Change::Add(memory(1, "a", "one"))],
+            ..Plan::new(project, store.snapshot(project).unwrap().base, "test", AT)
+        };
         let error = store.commit(&plan, &ids()).unwrap_err();
         assert!(error.message.contains("is no project of claude-mem"), "{project}: {error}");
     }
@@ -379,7 +396,10 @@ fn private_and_without_links() {
     let mut preference = memory(3, "a", "three");
     preference.layer = Layer::LongTerm;
     for project in ["p", "linked"] {
-        let plan = Plan { changes: vec![Change::Add(preference.clone())], ..Plan::new(project, store.snapshot(project).unwrap().base, "test", AT) };
+        let plan = Plan {
+            changes: vec![Change::Add(preference.clone())],
+            ..Plan::new(project, store.snapshot(project).unwrap().base, "test", AT)
+        };
         assert!(store.commit(&plan, &ids()).is_err());
     }
     assert_eq!(tree(outside.path()).len(), 1);
