@@ -2,10 +2,12 @@
 
 mod api;
 mod cli;
+mod crash;
 mod extract;
 mod perfect;
 mod readme;
 mod recall;
+mod store;
 mod support;
 mod text;
 mod tidy;
