@@ -11,8 +11,10 @@ pub struct Polarity {
     pub denials: usize,
     /// Verbs that take away: drop, remove, stop, 放弃, やめ.
     pub removals: usize,
-    /// Words that limit or contrast (only, instead, skip), or a question: such a clause can be said either way.
+    /// Words that limit, doubt or leave out (only, instead, skip), or a question: such a clause can be said either way.
     pub open: bool,
+    /// Only the limiting words, or a question: reason enough for a denial in other words.
+    pub limited: bool,
 }
 
 /// Phrases that hold a negation in form only.
@@ -42,12 +44,15 @@ const REMOVALS: &[&str] = &[
     "비활성", "기각", "삭제",
 ];
 
-/// Words after which the same thing can be said either way.
-const OPEN: &[&str] = &[
-    "only", "except", "unless", "without", "instead", "instead of", "rather", "rather than", "skipping",
-    "unknown", "invalid", "undecided", "unclear", "stays", "stay", "until",
-    "considered", "proposed", "only if", "only while", "wrong", "limited", "just curious", "less", "only when", "曾考虑", "考虑过", "只", "仅", "除了", "除非", "而非", "而不是",
-    "以外", "才", "検討", "だけ", "のみ", "以外は", "しか", "代わり", "검토", "만", "외에", "대신", "말고",
+/// Words that limit or contrast: the same thing can be said with and without a denial.
+const LIMITS: &[&str] = &[
+    "only", "except", "unless", "instead", "instead of", "rather", "rather than", "less", "limited", "wrong", "只", "仅", "除了", "除非", "而非", "而不是", "以外", "才",
+    "だけ", "のみ", "以外は", "しか", "代わり", "만", "외에", "대신", "말고",
+];
+
+/// Words after which the sign of a clause says little.
+const UNDECIDED: &[&str] = &[
+    "unknown", "invalid", "undecided", "unclear", "stays", "stay", "until", "considered", "proposed", "curious", "曾考虑", "考虑过", "検討", "검토",
 ];
 
 /// Removing and limiting words that both texts have in the same form: there they say nothing about the sign ("the stop
@@ -71,7 +76,9 @@ pub fn polarity_without(clause: &Clause, ignored: &[&str]) -> Polarity {
     text = text.replace("n't", " n't");
     let denials = count(&text, DENIALS);
     let removals = count(&text, REMOVALS);
-    Polarity { denials, removals, open: clause.question || (denials == 0 && (has_any(&text, OPEN) || has_any(&text, OPEN_VERBS))) }
+    let limited = clause.question || has_any(&text, LIMITS) || has_any(&text, OPEN_VERBS);
+    let open = clause.question || (denials == 0 && (limited || has_any(&text, UNDECIDED)));
+    Polarity { denials, removals, open, limited }
 }
 
 /// Whether two clauses about the same thing say it the same way round. In doubt they do.

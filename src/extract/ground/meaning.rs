@@ -63,7 +63,7 @@ pub(super) fn same_way_round(draft: &mut Draft, _: &Scene) -> Finding {
     let said: Vec<Spoken> = clauses(&quoted).iter().map(|c| Spoken::of(c, &ignored)).collect();
     let claimed: Vec<Spoken> = clauses(&draft.candidate.summary).iter().map(|c| Spoken::of(c, &ignored)).collect();
     let denials = claimed.iter().filter(|c| c.polarity.denials > 0).count();
-    let reasons = clauses(&quoted).iter().map(polarity).filter(|p| p.denials + p.removals > 0 || p.open).count();
+    let reasons = clauses(&quoted).iter().map(polarity).filter(|p| p.denials + p.removals > 0 || p.limited).count();
     if denials > reasons && same_script(draft) || claimed.iter().any(|clause| clause.turned_round(&claimed, &said)) {
         return Finding::Doubt(Code::ENeg);
     }
