@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::duplicate::{alike, scope_of};
 use crate::model::{Kind, Memory, Speaker, State};
 use crate::text::amounts;
-use crate::text::phrases::{clauses, has_any, without};
+use crate::text::phrases::{clauses, find, has_any, without};
 use crate::text::polarity::{agree, polarity};
 use crate::text::words::{exact, fold, is_cjk, token_set};
 
@@ -72,12 +72,22 @@ pub fn clash(older: &Memory, newer: &Memory) -> Option<Clash> {
         return Some(Clash { reason, changed, same_slot });
     }
     let shared = a.shared(&b);
-    let news = b.topic.difference(&a.topic).next().is_some() && a.topic.difference(&b.topic).next().is_some();
+    let news = b.topic.difference(&a.topic).next().is_some() && (a.topic.difference(&b.topic).next().is_some() || leaves_behind(newer, &a));
     let about = shared.len() as f64 >= CHANGE_SHARE * a.topic.len().min(b.topic.len()) as f64;
     (changed && news && shared.len() >= 2 && about).then(|| Clash {
         reason: format!("the newer one speaks of a change of {}", list(&shared)),
         changed,
         same_slot: false,
+    })
+}
+
+/// Whether the newer memory says that it turns from something the older one names: "moved from yarn", 不再用 yarn.
+fn leaves_behind(newer: &Memory, older: &Claim) -> bool {
+    const FROM: &[&str] = &["from", "instead of", "rather than", "replaces", "no longer", "drops", "away from", "不再用", "不再", "弃用", "替换", "取代", "从", "代替", "から", "대신"];
+    let folded = fold(&newer.summary);
+    FROM.iter().filter_map(|cue| find(&folded, cue)).any(|range| {
+        let next: String = folded.get(range.end..).unwrap_or_default().chars().take(24).collect();
+        crate::text::words::tokens(&next).iter().take(3).any(|t| older.topic.contains(t))
     })
 }
 
@@ -240,9 +250,9 @@ fn value_in(head: &str, words: &[&String]) -> Option<String> {
         let verb = USE_VERBS.contains(&before.as_str()) || USE_VERBS_WIDE.iter().any(|v| before.ends_with(v));
         let wide = piece.chars().any(is_cjk) && USE_VERBS_WIDE.iter().any(|v| piece.contains(v));
         let name = at > 0 && piece.chars().any(|c| c.is_uppercase() || c.is_ascii_digit() || c == '_');
-        if verb || wide || name || (piece.is_ascii() && head.chars().any(is_cjk)) {
-            return Some(piece.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
-        }
+        // Anything else that differs first is another subject: then the claims are about two things.
+        let value = verb || wide || name || (piece.is_ascii() && head.chars().any(is_cjk));
+        return value.then(|| piece.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
     }
     None
 }

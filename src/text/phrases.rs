@@ -71,7 +71,7 @@ const JOINTS: &[&str] = &[
 pub fn clauses(text: &str) -> Vec<Clause> {
     let mut out = Vec::new();
     for sentence in sentences(text) {
-        let question = sentence.ends_with(['?', '？']);
+        let question = sentence.ends_with(['?', '？']) && !proposes(sentence);
         let parts = cut(sentence, |c, next| {
             matches!(c, '，' | '；' | '：' | '（' | '）' | '(' | ')' | ';')
                 || (matches!(c, ',' | ':') && next.is_none_or(char::is_whitespace))
@@ -88,6 +88,15 @@ pub fn clauses(text: &str) -> Vec<Clause> {
         }
     }
     out
+}
+
+/// Questions that state or propose: "…, right?", "Can't we …?", 对吧？
+fn proposes(sentence: &str) -> bool {
+    const ENDS: &[&str] = &["right", "ok", "okay", "yes", "correct", "对吧", "是吧", "好吧", "好吗", "よね", "でしょ", "죠", "지"];
+    const STARTS: &[&str] = &["can't we", "couldn't we", "shouldn't we", "why don't we", "how about we"];
+    let folded = super::words::fold(sentence);
+    let body = folded.trim_end_matches(['?', ' ']);
+    STARTS.iter().any(|start| body.starts_with(start)) || ENDS.iter().any(|end| body.ends_with(end))
 }
 
 /// Pieces that end where `ends(character, the next one)` says, trimmed, without the empty ones.

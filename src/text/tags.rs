@@ -46,6 +46,8 @@ const TAGS: &[(&str, Fate)] = &[
     // Claude Code
     ("system-reminder", Fate::Drop),
     ("local-command-*", Fate::Drop),
+    // what a person types behind a slash command is theirs
+    ("command-args", Fate::Unwrap),
     ("command-*", Fate::Drop),
     ("bash-*", Fate::Drop),
     ("session-start-hook", Fate::Drop),

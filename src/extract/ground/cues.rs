@@ -36,8 +36,8 @@ pub(super) const WEAK_WORDS: &[&str] = &[
 /// Answers that accept nothing.
 pub(super) const PUT_OFF: &[&str] = &[
     "not now", "not yet", "nope", "maybe later", "just curious", "let me think", "i'll think about it", "nothing is decided", "nothing decided",
-    "not sure", "no thanks", "no thank you", "some other time", "don't", "do not", "hold off", "interesting", "maybe", "不用", "先不", "再说", "再聊", "考虑一下",
-    "再想想", "还没定", "没定", "不要", "算了", "以后再", "不必", "また今度", "考えさせて", "まだ", "検討", "いらない", "나중에", "생각해", "아직", "필요 없",
+    "not sure", "no thanks", "no thank you", "some other time", "hold off", "maybe", "不用", "先不", "再说", "再聊", "考虑一下",
+    "再想想", "还没定", "没定", "算了", "以后再", "不必", "また今度", "考えさせて", "まだ", "検討", "いらない", "나중에", "생각해", "아직", "필요 없",
 ];
 
 /// Words that address an AI: nobody talks like this to the person at the keyboard.
