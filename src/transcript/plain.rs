@@ -57,7 +57,9 @@ fn is_prose(head: &str) -> bool {
     let (mut letters, mut marks, mut lines, mut code) = (0usize, 0usize, 0usize, 0usize);
     for line in head.lines().map(str::trim).filter(|l| !l.is_empty()) {
         lines += 1;
-        code += usize::from(line.ends_with([';', '{', '}', '>', ')', ',', '|']) || line.starts_with(['<', '}', '|', '/']));
+        code += usize::from(
+            line.ends_with([';', '{', '}', '>', ')', ',', '|']) || line.starts_with(['<', '}', '|', '/']) || line.contains("]("),
+        );
         letters += line.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
         marks += line.chars().filter(|c| !c.is_alphabetic() && !c.is_whitespace()).count();
     }

@@ -119,6 +119,7 @@ impl Story {
             self.conversation.date = text::time(comment.trim_start_matches(id).trim().trim_start_matches('('));
         } else if let Some(title) = line.strip_prefix("# ") {
             let title = title.trim();
+            let title = title.rsplit_once(" (").filter(|(_, time)| text::time(time).is_some()).map_or(title, |(title, _)| title);
             // Untitled ones are headed by their time.
             self.conversation.title = (!title.starts_with(|c: char| c.is_ascii_digit())).then(|| title.to_owned());
         }

@@ -191,6 +191,12 @@ impl<'o> Turns<'o> {
             self.branches.record(record.uuid.get(), record.parent_uuid.get(), false);
             return;
         }
+        // The same record with other words is an edit of it, not a second prompt: both stay.
+        if record.uuid.get().is_some_and(|uuid| self.branches.knows(uuid)) {
+            let zone = self.branches.record(None, record.parent_uuid.get(), false);
+            self.push(record, Speaker::User, text, zone);
+            return;
+        }
         self.withdraw_twin(text);
         let (zone, killed) = self.branches.prompt(record.uuid.get(), record.parent_uuid.get());
         if killed {
