@@ -1,7 +1,7 @@
 //! Plain text with role lines (`User:`, `Assistant:`, `用户：`, `助手：` …). Text without any is one user turn if it is
 //! clearly prose, with the problem `no_roles`; other text is no transcript.
 
-use super::gather::{Problems, one, push};
+use super::gather::{Problems, add_line, one, push};
 use super::roles::{self, Name, RoleLine, Style};
 use super::{Format, Input, ReadOptions, Reading, text};
 use crate::error::Result;
@@ -111,10 +111,7 @@ impl Dialogue {
     }
 
     fn keep(&mut self, line: &str) {
-        if !self.text.is_empty() {
-            self.text.push('\n');
-        }
-        self.text.push_str(line);
+        add_line(&mut self.text, line);
     }
 
     /// Follows code fences; says whether the line is inside one or closes it.

@@ -64,7 +64,7 @@ fn golden(result: &Result<Whole>) -> String {
         let line = p.line.map_or(String::new(), |l| format!(":{l}"));
         write!(out, "{}{}", if at > 0 { ", " } else { "" }, text(&format!("{}{line}", p.code))).unwrap();
     }
-    writeln!(out, "], \"turns\": {}, \"conversations\": [", reading.cursor.turns).unwrap();
+    writeln!(out, "], \"turns\": {}, \"offset\": {}, \"conversations\": [", reading.cursor.turns, reading.cursor.offset).unwrap();
     for (at, c) in conversations.iter().enumerate() {
         let fields = [("title", &c.title), ("cwd", &c.cwd), ("project", &c.project), ("branch", &c.branch), ("date", &c.date)];
         write!(out, "{{\"session\": {}", text(&c.session)).unwrap();
@@ -114,6 +114,40 @@ fn fixtures_are_detected_by_content() {
             _ => assert_eq!(found, Ok(folder.as_str()), "{}", path.display()),
         }
     }
+}
+
+#[test]
+fn subagents_are_read_only_when_asked_for_and_never_as_the_user() {
+    let bytes = std::fs::read(Path::new(FIXTURES).join("claude-code/sidechain.jsonl")).unwrap();
+    let options = ReadOptions { sidechains: true, ..ReadOptions::default() };
+    let mut conversations = Vec::new();
+    transcript::read(&mut Cursor::new(bytes), &options, &mut |c| conversations.push(c)).unwrap();
+    assert_eq!(voices(&conversations), "uhata");
+}
+
+#[test]
+fn a_fork_is_named_after_its_own_session() {
+    let bytes = std::fs::read(Path::new(FIXTURES).join("claude-code/fork.jsonl")).unwrap();
+    let session = |name: &str| read(&bytes, name).unwrap().1[0].session.clone();
+    assert_eq!(session("0e400000-0000-4000-8000-000000000002.jsonl"), "0e400000-0000-4000-8000-000000000002");
+    assert_eq!(session("another-name.jsonl"), "01d00000-0000-4000-8000-000000000001");
+}
+
+/// A line of 30 MB is skipped and counted, one of 12 MB is read, and what stands around them is read.
+#[test]
+fn long_lines_are_survived() {
+    let record = |n: u32, text: &str, ballast: usize| {
+        format!(
+            r#"{{"type":"user","uuid":"{n}","sessionId":"s","message":{{"content":"{text}"}},"toolUseResult":{{"stdout":"{}"}}}}"#,
+            "x".repeat(ballast)
+        )
+    };
+    let text = [record(1, "first", 0), record(2, "large", 12 << 20), record(3, "too large", 30 << 20), record(4, "last", 0)].join("\n");
+    let (reading, conversations) = read(text.as_bytes(), "x").unwrap();
+    let words: Vec<&str> = conversations[0].turns.iter().map(|t| t.text.as_str()).collect();
+    assert_eq!(words, ["first", "large", "last"]);
+    assert_eq!(reading.problems.iter().map(|p| (p.code, p.line)).collect::<Vec<_>>(), [("long_line", Some(3))]);
+    assert_eq!(reading.cursor.offset, text.len() as u64);
 }
 
 /// Rows of a table of ours: tab-separated, `#` begins a comment.

@@ -86,7 +86,7 @@ impl<'o> Turns<'o> {
 
     /// Session, folder, branch and date.
     fn surroundings(&mut self, record: &Record<'_>) {
-        if let Some(session) = record.session_id.get()
+        if let Some(session) = record.session_id.get().or(record.printed_session_id.get())
             && self.sessions.last().is_none_or(|s| s != session)
             && !self.sessions.iter().any(|s| s == session)
             && self.sessions.len() < 64
