@@ -77,7 +77,7 @@ impl<'a> Block<'a> {
         let media = source.media_type.str().rsplit('/').next().unwrap_or_default();
         // Base64 has four letters for three bytes.
         let bytes = source.data.0 / 4 * 3;
-        Some(format!("[{} {media}, {bytes} bytes]", kind).replace(" ,", ","))
+        Some(format!("[{kind} {media}, {bytes} bytes]").replace(" ,", ","))
     }
 }
 
