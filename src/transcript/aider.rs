@@ -1,7 +1,7 @@
 //! aider's `.aider.chat.history.md`: months of chats in one file. Every line a person typed begins with `#### ` and ends
 //! in two blanks; lines with `> ` are aider's own; the rest is the model's. Each chat is one conversation.
 
-use super::gather::{Problems, clip, finish, push};
+use super::gather::{Problems, add_line, clip, finish, push};
 use super::{Format, Input, ReadOptions, Reading, text};
 use crate::error::Result;
 use crate::model::{Conversation, Cursor, Speaker};
@@ -15,6 +15,13 @@ const HEADER: &str = "# aider chat started at ";
 
 /// Commands whose words are for the model; all others are settings.
 const ASKING: &[&str] = &["/ask ", "/code ", "/architect ", "/help "];
+
+/// Beginnings of messages that aider itself sends in the user's name.
+const MACHINE_BEGINNINGS: &[&str] =
+    &["# Fix any errors below", "The LLM did not conform to the edit format", "I ran this command:", "# The other files in"];
+
+/// What follows a question that was asked with `/help`: aider's own manual.
+const MANUAL: &str = "# Relevant docs:";
 
 impl Format for Aider {
     fn name(&self) -> &'static str {
@@ -97,10 +104,7 @@ impl History {
             self.pause = false;
         }
         self.speaker = Some(speaker);
-        if !self.text.is_empty() {
-            self.text.push('\n');
-        }
-        self.text.push_str(line);
+        add_line(&mut self.text, line);
     }
 
     fn close(&mut self) {
@@ -109,6 +113,11 @@ impl History {
         let asked = ASKING.iter().find_map(|command| text.strip_prefix(command));
         let (speaker, text) = match (speaker, asked) {
             (Speaker::User, Some(words)) => (speaker, words.to_owned()),
+            (Speaker::User, _) if MACHINE_BEGINNINGS.iter().any(|b| text.starts_with(b)) => return,
+            (Speaker::User, None) if text.starts_with("# Question:") => {
+                let question = text.split(MANUAL).next().unwrap_or(&text);
+                (speaker, question.trim_start_matches("# Question:").to_owned())
+            }
             (Speaker::User, None) if text.starts_with(['/', '!']) => (Speaker::Harness, clip(&text)),
             _ => (speaker, text),
         };

@@ -24,7 +24,10 @@ impl Format for ClaudeExport {
 
     fn detect(&self, head: &str) -> bool {
         let any = |glyphs: &[&str]| head.lines().any(|l| glyphs.iter().any(|g| l.starts_with(g)));
-        any(MODEL) && (any(PERSON) || head.contains("Claude Code"))
+        let banner = head.contains("Claude Code");
+        // A bullet and a quotation are ordinary in other texts.
+        let telling = any(&["⏺", "✦ "]) || any(&["❯"]) || head.contains('⎿') || banner;
+        any(MODEL) && telling && (any(PERSON) || banner)
     }
 
     fn read(&self, input: &mut dyn Input, _options: &ReadOptions, out: &mut dyn FnMut(Conversation)) -> Result<Reading> {

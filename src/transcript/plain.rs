@@ -1,7 +1,7 @@
 //! Plain text with role lines (`User:`, `Assistant:`, `用户：`, `助手：` …). Text without any is one user turn if it is
 //! clearly prose, with the problem `no_roles`; other text is no transcript.
 
-use super::gather::{Problems, one, push};
+use super::gather::{Problems, add_line, one, push};
 use super::roles::{self, Name, RoleLine, Style};
 use super::{Format, Input, ReadOptions, Reading, text};
 use crate::error::Result;
@@ -57,7 +57,9 @@ fn is_prose(head: &str) -> bool {
     let (mut letters, mut marks, mut lines, mut code) = (0usize, 0usize, 0usize, 0usize);
     for line in head.lines().map(str::trim).filter(|l| !l.is_empty()) {
         lines += 1;
-        code += usize::from(line.ends_with([';', '{', '}', '>', ')', ',', '|']) || line.starts_with(['<', '}', '|', '/']));
+        code += usize::from(
+            line.ends_with([';', '{', '}', '>', ')', ',', '|']) || line.starts_with(['<', '}', '|', '/']) || line.contains("]("),
+        );
         letters += line.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
         marks += line.chars().filter(|c| !c.is_alphabetic() && !c.is_whitespace()).count();
     }
@@ -109,10 +111,7 @@ impl Dialogue {
     }
 
     fn keep(&mut self, line: &str) {
-        if !self.text.is_empty() {
-            self.text.push('\n');
-        }
-        self.text.push_str(line);
+        add_line(&mut self.text, line);
     }
 
     /// Follows code fences; says whether the line is inside one or closes it.

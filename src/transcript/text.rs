@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::Input;
 use super::gather::{Problems, unreadable};
 use super::lines::Lines;
-use super::Input;
 use crate::error::Result;
 
 /// Gives every line as text, without its line end. Ends with the offset behind the last one.
@@ -32,7 +32,7 @@ pub fn each_line(input: &mut dyn Input, problems: &mut Problems, take: &mut dyn 
 pub fn time(text: &str) -> Option<String> {
     let mut words = text.split_whitespace().skip_while(|w| !is_day(w));
     let day = words.next()?.get(..10)?;
-    let clock = words.next().unwrap_or_default();
+    let clock = words.next().unwrap_or_default().trim_end_matches([')', ',', ']']);
     let zone = if clock.ends_with('Z') { "Z" } else { "" };
     let clock = clock.trim_end_matches('Z');
     let digits = clock.chars().all(|c| c.is_ascii_digit() || c == ':');
@@ -73,6 +73,7 @@ mod tests {
             ("2026-01-05 10:00Z", Some("2026-01-05T10:00:00Z")),
             ("claude-x 2026-01-05 10:00:03Z", Some("2026-01-05T10:00:03Z")),
             ("2026-01-05 10:00:03", Some("2026-01-05T10:00:03")),
+            ("2026-01-05 10:00Z) -->", Some("2026-01-05T10:00:00Z")),
             ("2026-01-05 noon", Some("2026-01-05")),
             ("model default", None),
             ("2026-01-0", None),

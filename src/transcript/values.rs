@@ -119,11 +119,7 @@ impl<'i> Values<'i> {
 ///
 /// # Errors
 /// Those of the input.
-pub fn each_object(
-    input: &mut dyn Input,
-    problems: &mut Problems,
-    take: &mut dyn FnMut(&[u8]) -> serde_json::Result<()>,
-) -> Result<u64> {
+pub fn each_object(input: &mut dyn Input, problems: &mut Problems, take: &mut dyn FnMut(&[u8]) -> serde_json::Result<()>) -> Result<u64> {
     let mut values = Values::new(input).map_err(|e| unreadable(&e))?;
     while let Some(value) = values.next().map_err(|e| unreadable(&e))? {
         let line = Some(value.line);

@@ -123,7 +123,8 @@ fn command(text: &str) -> Words<'_> {
     let name = name.trim_start_matches('/');
     let line = format!("/{name} {args}").trim_end().to_owned();
     let wide = args.chars().filter(|c| crate::text::words::is_cjk(*c)).count();
-    let is_sentence = args.split_whitespace().count() >= 3 || wide >= 4;
+    let words = args.split_whitespace().filter(|w| w.starts_with(|c: char| c.is_alphanumeric()) && !w.contains(['=', '/'])).count();
+    let is_sentence = words >= 3 || wide >= 4;
     if is_sentence && !SETTINGS_COMMANDS.contains(&name) { Words::Person(Cow::Owned(line)) } else { Words::Action(line) }
 }
 
@@ -246,6 +247,7 @@ mod tests {
         let person = |text: &str| matches!(read(text), Words::Person(_));
         assert!(person(&tag("commit", "never sign off as bot")));
         assert!(person(&tag("commit", "不要使用表情")));
+        assert!(!person(&tag("test", "--verbose --output /tmp/x.log --level 3")));
         assert_eq!(read(&tag("model", "opus")), Words::Action("/model opus".to_owned()));
         assert!(!person(&tag("compact", "keep the part about tests")));
         assert_eq!(read("<bash-input>ls -l</bash-input>"), Words::Action("! ls -l".to_owned()));
