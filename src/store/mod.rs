@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 pub mod disk;
+pub mod markdown;
 
 pub use catalogue::Catalogue;
 

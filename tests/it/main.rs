@@ -1,1 +1,13 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
+
+mod api;
+mod cli;
+mod extract;
+mod perfect;
+mod readme;
+mod recall;
+mod support;
+mod text;
+mod tidy;
+mod transcripts;
+mod worked_example;

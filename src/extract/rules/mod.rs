@@ -82,7 +82,9 @@ pub fn extract(job: &Job) -> Extraction {
 fn is_of_the_trade(text: &str, language: Language) -> bool {
     sentences::split(text).into_iter().any(|s| {
         let clause = Clause::new(s, language);
-        clause.has(Mark::Nouns) || is_concrete(&clause.body) || clause.read(&Around::default()).is_some_and(|r| r.rule.is_marker() || has_value(s))
+        clause.has(Mark::Nouns)
+            || is_concrete(&clause.body)
+            || clause.read(&Around::default()).is_some_and(|r| r.rule.is_marker() || has_value(s))
     })
 }
 
@@ -163,13 +165,20 @@ fn units<'a>(sentence: &'a str, scene: &Scene<'a>) -> Vec<Clause<'a>> {
 /// A clause that only sets off the one before: "not npm", 别铺垫.
 fn continues(part: &str) -> bool {
     let lower = part.to_lowercase();
-    ["not ", "no ", "never ", "nor ", "but not", "instead", "rather", "because", "since", "so ", "别", "不", "而", "没", "就", "因为", "所以", "等", "until", "then"].iter().any(|w| lower.starts_with(w))
+    [
+        "not ", "no ", "never ", "nor ", "but not", "instead", "rather", "because", "since", "so ", "别", "不", "而", "没", "就", "因为",
+        "所以", "等", "until", "then",
+    ]
+    .iter()
+    .any(|w| lower.starts_with(w))
 }
 
 /// Adds a draft; the same claim said again strengthens the first, the same slot with another value replaces it.
 fn add(drafts: &mut Vec<Draft>, draft: Draft) {
     let numbers = words::numbers(&draft.candidate.summary);
-    for old in drafts.iter_mut().filter(|d| !d.gone && d.candidate.state == draft.candidate.state && d.candidate.kind == draft.candidate.kind) {
+    for old in
+        drafts.iter_mut().filter(|d| !d.gone && d.candidate.state == draft.candidate.state && d.candidate.kind == draft.candidate.kind)
+    {
         let alike = words::jaccard(&old.subject, &draft.subject);
         let same = words::numbers(&old.candidate.summary) == numbers;
         if alike >= 0.8 && same {
@@ -189,9 +198,15 @@ fn add(drafts: &mut Vec<Draft>, draft: Draft) {
 fn finish(job: &Job, mut drafts: Vec<Draft>) -> Vec<Candidate> {
     drafts.retain(|d| !d.gone);
     for draft in &mut drafts {
-        let changes = draft.candidate.evidence.iter().any(|q| Clause::new(&q.quote, Language::English).has(Mark::Change) || Clause::new(&q.quote, words::language(&q.quote)).has(Mark::Change));
+        let changes = draft.candidate.evidence.iter().any(|q| {
+            Clause::new(&q.quote, Language::English).has(Mark::Change) || Clause::new(&q.quote, words::language(&q.quote)).has(Mark::Change)
+        });
         known::relate(&job.known, draft, changes);
-        let text = format!("{} {}", draft.candidate.summary, draft.candidate.evidence.iter().map(|q| q.quote.as_str()).collect::<Vec<_>>().join(" "));
+        let text = format!(
+            "{} {}",
+            draft.candidate.summary,
+            draft.candidate.evidence.iter().map(|q| q.quote.as_str()).collect::<Vec<_>>().join(" ")
+        );
         draft.candidate.keywords = shape::keywords(&draft.candidate.summary);
         if draft.candidate.keywords.len() < 2 {
             draft.candidate.keywords = shape::keywords(&text);

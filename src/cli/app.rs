@@ -1,0 +1,230 @@
+//! What every command works with: surroundings, printer, settings, the memory folder, and which project is meant.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::ui::{Ui, paint, style};
+use crate::config::Config;
+use crate::env::Env;
+use crate::error::{Error, Kind, Result};
+use crate::model::plan::{MemoryRecord, Plan};
+use crate::model::{Id, Memory};
+use crate::store::{Entry, GLOBAL, Snapshot, Store, identity};
+
+/// The context of one command.
+#[derive(Debug)]
+pub struct App<'a> {
+    /// Surroundings.
+    pub env: &'a Env,
+    /// Printer.
+    pub ui: Ui,
+    /// Settings.
+    pub config: Config,
+    /// Memory folder.
+    pub home: PathBuf,
+    project: Option<String>,
+}
+
+/// Where the working folder stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Here {
+    /// In a project that has memories.
+    Project(String),
+    /// In a repository that is no project yet; the root, and the name it would get.
+    Repository(PathBuf, String),
+    /// Neither.
+    Nowhere,
+}
+
+impl<'a> App<'a> {
+    /// Finds the memory folder and reads the settings; touches nothing.
+    pub fn new(env: &'a Env, ui: Ui, home: Option<PathBuf>, project: Option<String>) -> Result<Self> {
+        let home = match home.or_else(|| env.var("CLAUDE_MEM_HOME").map(PathBuf::from)) {
+            Some(home) => env.absolute(&home),
+            None => env.user_home()?.join(".claude-mem"),
+        };
+        let config = Config::load(&home, env)?;
+        Ok(Self { env, ui, config, home, project })
+    }
+
+    /// The folder that is ours alone.
+    pub fn state(&self) -> PathBuf {
+        self.home.join(".state")
+    }
+
+    /// Opens the store; what had to be recovered is said.
+    pub fn store(&self) -> Result<Store> {
+        let opened = Store::open(&self.home, &self.env.now())?;
+        for notice in &opened.notices {
+            self.ui.warn(notice);
+        }
+        Ok(opened.store)
+    }
+
+    /// The project of the working folder, whatever `--project` says.
+    pub fn here(&self, store: &Store) -> Result<Here> {
+        if let Some(name) = store.project_of(&self.env.cwd)? {
+            return Ok(Here::Project(name));
+        }
+        match identity::repository(&self.env.cwd) {
+            Some(root) => {
+                let name = store.default_name(&root)?;
+                Ok(Here::Repository(root, name))
+            }
+            None => Ok(Here::Nowhere),
+        }
+    }
+
+    /// The project named with `--project`, which must exist.
+    pub fn named_project(&self, store: &Store) -> Result<Option<String>> {
+        let Some(name) = &self.project else { return Ok(None) };
+        if store.has_project(name) {
+            return Ok(Some(name.clone()));
+        }
+        let there = store.projects()?.into_iter().map(|p| p.name).filter(|n| n != GLOBAL).collect::<Vec<_>>().join(", ");
+        let hint = if there.is_empty() { "`claude-mem project init NAME` makes one".to_owned() } else { format!("there are: {there}; `claude-mem project init NAME` makes one") };
+        Err(Error::new(Kind::Usage, format!("there is no project `{name}`")).hint(hint))
+    }
+
+    /// The project to read from. Outside every project, the only one there is will do, and that is said.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`] when it is not clear which project is meant.
+    pub fn project(&self, store: &Store) -> Result<String> {
+        if let Some(name) = self.named_project(store)? {
+            return Ok(name);
+        }
+        match self.here(store)? {
+            Here::Project(name) | Here::Repository(_, name) => Ok(name),
+            Here::Nowhere => {
+                let all: Vec<String> = store.projects()?.into_iter().map(|p| p.name).filter(|n| n != GLOBAL).collect();
+                match all.as_slice() {
+                    [only] => {
+                        self.ui.say(&paint(style::DIM, &format!("this folder belongs to no project; using the only one there is: {only}")));
+                        Ok(only.clone())
+                    }
+                    [] => Err(Error::new(Kind::Usage, "this folder is in no repository, and there is no project yet")
+                        .hint("run it inside a repository, or make a project with `claude-mem project init NAME`")),
+                    many => Err(Error::new(Kind::Usage, "this folder belongs to no project and is in no repository")
+                        .hint(format!("choose one with --project: {}", many.join(", ")))),
+                }
+            }
+        }
+    }
+
+    /// The project to write to, made for this repository if it is new.
+    pub fn project_to_write(&self, store: &Store) -> Result<String> {
+        if let Some(name) = self.named_project(store)? {
+            return Ok(name);
+        }
+        match self.here(store)? {
+            Here::Repository(root, name) => {
+                self.make_project(store, &name, Some(&root.to_string_lossy()))?;
+                Ok(name)
+            }
+            Here::Project(_) | Here::Nowhere => self.project(store),
+        }
+    }
+
+    /// Makes a project unless this is a dry run.
+    pub fn make_project(&self, store: &Store, name: &str, root: Option<&str>) -> Result<()> {
+        if self.ui.wishes.dry_run { Ok(()) } else { store.init_project(name, root, &self.env.now()) }
+    }
+
+    /// A plan for a project, as read by this snapshot.
+    pub fn plan(&self, snapshot: &Snapshot, command: &str) -> Plan {
+        Plan::new(&snapshot.project, snapshot.base.clone(), command, self.env.now())
+    }
+
+    /// Commits a plan, unless it is empty or this is a dry run. Gives the number of the commit.
+    pub fn commit(&self, store: &Store, plan: &Plan) -> Result<Option<u64>> {
+        if plan.changes.is_empty() || self.ui.wishes.dry_run {
+            return Ok(None);
+        }
+        Ok(Some(store.commit(plan, &|| self.env.new_id())?.commit))
+    }
+
+    /// Plans and commits; plans again while others commit in between.
+    pub fn update(&self, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<Option<u64>> {
+        if self.ui.wishes.dry_run {
+            make(&store.snapshot(project)?)?;
+            return Ok(None);
+        }
+        Ok(store.update(project, &|| self.env.new_id(), make)?.map(|r| r.commit))
+    }
+
+    /// The snapshots that `--project`, or the working folder, means; with `all`, those of every project.
+    pub fn snapshots(&self, store: &Store, all: bool) -> Result<Vec<Snapshot>> {
+        if all {
+            return store.projects()?.iter().map(|p| store.snapshot(&p.name)).collect();
+        }
+        let project = self.project(store)?;
+        crate::pipeline::ingest::snapshots(store, &project)
+    }
+
+    /// The one entry that an id, or the beginning of one (4 characters or more), names in any project.
+    pub fn find(&self, store: &Store, id: &str) -> Result<(Snapshot, Entry)> {
+        let wanted = id.trim().to_ascii_lowercase();
+        let mut found = Vec::new();
+        if wanted.len() >= 4 {
+            for project in store.projects()? {
+                let snapshot = store.snapshot(&project.name)?;
+                let hits: Vec<Entry> = snapshot.entries.iter().filter(|e| e.memory.id.as_str().starts_with(&wanted)).cloned().collect();
+                found.extend(hits.into_iter().map(|e| (snapshot.clone(), e)));
+            }
+        }
+        match found.len() {
+            1 => found.pop().ok_or_else(|| no_such(id)),
+            0 => Err(no_such(id)),
+            n => Err(Error::new(Kind::Usage, format!("`{id}` is the beginning of {n} ids")).hint("type more of it")),
+        }
+    }
+}
+
+fn no_such(id: &str) -> Error {
+    Error::new(Kind::Usage, format!("there is no memory `{id}`")).hint("`claude-mem list` shows the ids; four characters of one are enough")
+}
+
+/// The JSON of an entry with its use and place.
+pub fn record(snapshot: &Snapshot, entry: &Entry) -> MemoryRecord {
+    let mut record = MemoryRecord::of(&entry.memory, &snapshot.project);
+    if let Some(used) = snapshot.catalogue.memories.get(entry.memory.id.as_str()) {
+        record.last_access.clone_from(&used.last_access);
+        record.hits = used.hits;
+        record.created = record.created.or_else(|| used.created.clone());
+    }
+    record.file = Some(entry.file.clone());
+    record.line = Some(entry.line);
+    record
+}
+
+/// `memories` of a JSON answer, or any serialisable list.
+pub fn json<T: serde::Serialize>(value: &T) -> Result<Value> {
+    serde_json::to_value(value).map_err(|e| Error::failure(format!("the answer cannot be written as JSON: {e}")))
+}
+
+/// A JSON object from pairs.
+pub fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
+    pairs.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+}
+
+/// One memory on one line: id, kind, layer, summary, and its state if it does not hold.
+pub fn one_line(ui: &Ui, memory: &Memory) -> String {
+    let state = match memory.state {
+        crate::model::State::Valid => String::new(),
+        other => format!(" {}", paint(style::WARN, &format!("[{other}]"))),
+    };
+    format!(
+        "{}  {:<10} {:<9}  {}{state}",
+        paint(style::HINT, memory.id.as_str()),
+        memory.kind.name(),
+        memory.layer.name().replace('_', "-"),
+        ui.foreign(&memory.summary)
+    )
+}
+
+/// Ids as JSON strings.
+pub fn ids(list: &[Id]) -> Value {
+    Value::from(list.iter().map(|id| Value::from(id.as_str())).collect::<Vec<_>>())
+}

@@ -1,0 +1,194 @@
+//! Plain text with role lines (`User:`, `Assistant:`, `用户：`, `助手：` …). Text without any is one user turn if it is
+//! clearly prose, with the problem `no_roles`; other text is no transcript.
+
+use super::gather::{Problems, finish, push, unreadable};
+use super::lines::Lines;
+use super::roles::{self, Name, RoleLine, Style};
+use super::{Format, Input, ReadOptions, Reading};
+use crate::error::Result;
+use crate::model::{Conversation, Cursor, Speaker};
+
+/// The format.
+#[derive(Debug)]
+pub struct Plain;
+
+impl Format for Plain {
+    fn name(&self) -> &'static str {
+        "plain"
+    }
+
+    fn detect(&self, head: &str) -> bool {
+        has_roles(head, |r| matches!(r.style, Style::Colon | Style::Bold)) || is_prose(head)
+    }
+
+    fn read(&self, input: &mut dyn Input, _options: &ReadOptions, out: &mut dyn FnMut(Conversation)) -> Result<Reading> {
+        dialogue(self.name(), input, out)
+    }
+}
+
+/// Whether role lines of the wanted styles make a dialogue: the user speaks, and so does the model, or the text begins
+/// with a role.
+pub fn has_roles(head: &str, wanted: fn(&RoleLine<'_>) -> bool) -> bool {
+    let mut dialogue = Dialogue::default();
+    let mut first_is_role = None;
+    for line in head.lines() {
+        if !line.trim().is_empty() && first_is_role.is_none() {
+            first_is_role = Some(roles::role_line(line).is_some_and(|r| wanted(&r)));
+        }
+        if dialogue.style.is_some() || roles::role_line(line).is_none_or(|r| wanted(&r)) {
+            dialogue.line(line);
+        }
+    }
+    let has = |speaker| dialogue.heard.contains(&speaker);
+    has(Speaker::User) && (has(Speaker::Assistant) || first_is_role == Some(true))
+}
+
+/// Whether text is written by a person for a person: neither data, code, markup nor a log.
+fn is_prose(head: &str) -> bool {
+    let start = head.trim_start();
+    if start.starts_with(['{', '[', '<', '#']) || head.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+        return false;
+    }
+    let (mut letters, mut marks, mut lines, mut code) = (0usize, 0usize, 0usize, 0usize);
+    for line in head.lines().map(str::trim).filter(|l| !l.is_empty()) {
+        lines += 1;
+        code += usize::from(line.ends_with([';', '{', '}', '>', ')', ',', '|']) || line.starts_with(['<', '}', '|', '/']));
+        letters += line.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
+        marks += line.chars().filter(|c| !c.is_alphabetic() && !c.is_whitespace()).count();
+    }
+    letters >= 8 && letters >= marks * 4 && code * 4 <= lines
+}
+
+/// Reads text with role lines, whatever their style.
+pub fn dialogue(format: &'static str, input: &mut dyn Input, out: &mut dyn FnMut(Conversation)) -> Result<Reading> {
+    let mut lines = Lines::new(input).map_err(|e| unreadable(&e))?;
+    let mut dialogue = Dialogue::default();
+    let mut problems = Problems::default();
+    while let Some(line) = lines.next().map_err(|e| unreadable(&e))? {
+        if line.too_long {
+            problems.add("long_line", Some(line.number), "a line too long to hold was skipped");
+            continue;
+        }
+        let text = String::from_utf8_lossy(line.raw);
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            problems.add("bad_utf8", Some(line.number), "this line has bytes that are no UTF-8; they were replaced");
+        }
+        dialogue.line(&text);
+    }
+    let offset = lines.offset;
+    if dialogue.style.is_none() {
+        problems.add("no_roles", None, "no line says who speaks; the whole text is taken as the user's");
+    }
+    let conversation = dialogue.finish();
+    let turns = u32::try_from(conversation.turns.len()).unwrap_or(u32::MAX);
+    if let Some(conversation) = finish(conversation, format) {
+        out(conversation);
+    }
+    Ok(Reading { format, problems: problems.list(), cursor: Cursor { offset, turns, last_uuid: None } })
+}
+
+/// A dialogue line by line.
+#[derive(Debug, Default)]
+pub struct Dialogue {
+    conversation: Conversation,
+    /// Style and sureness of the first role line: only such lines are roles in this file.
+    style: Option<(Style, Name)>,
+    heard: Vec<Speaker>,
+    speaker: Option<Speaker>,
+    at: Option<String>,
+    text: String,
+    /// Mark that closes the code block we are in, and where in `text` it was opened.
+    fence: Option<(String, usize)>,
+    no_fences: bool,
+}
+
+impl Dialogue {
+    /// Takes one line.
+    pub fn line(&mut self, line: &str) {
+        if self.in_fence(line) {
+            self.keep(line);
+            return;
+        }
+        let role = roles::role_line(line).filter(|r| self.accepts(r));
+        match role {
+            Some(role) => {
+                self.style.get_or_insert((role.style, role.name));
+                self.close();
+                self.heard.push(role.speaker);
+                self.heard.dedup();
+                self.speaker = Some(role.speaker);
+                self.at = role.time.map(str::to_owned);
+                self.text.push_str(role.rest);
+            }
+            None => self.keep(line),
+        }
+    }
+
+    fn accepts(&self, role: &RoleLine<'_>) -> bool {
+        match self.style {
+            None => true,
+            Some((style, first)) => style == role.style && (role.name == Name::Strong || first == Name::Weak),
+        }
+    }
+
+    fn keep(&mut self, line: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(line);
+    }
+
+    /// Follows code fences; says whether the line is inside one or closes it.
+    fn in_fence(&mut self, line: &str) -> bool {
+        if self.no_fences {
+            return false;
+        }
+        let start = line.trim_start();
+        match &self.fence {
+            Some((mark, _)) => {
+                if start.starts_with(mark.as_str()) && start.trim_matches(['`', '~', ' ']).is_empty() {
+                    self.fence = None;
+                }
+                true
+            }
+            None => {
+                let Some(tick) = start.chars().next().filter(|c| matches!(c, '`' | '~')) else { return false };
+                let mark: String = start.chars().take_while(|c| *c == tick).collect();
+                if mark.len() < 3 {
+                    return false;
+                }
+                self.fence = Some((mark, self.text.len()));
+                true
+            }
+        }
+    }
+
+    /// Ends the turn that is being read. Text before the first role line is a heading of the file, not a turn.
+    fn close(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        let at = self.at.take();
+        match self.speaker {
+            Some(Speaker::Harness) | None => {}
+            Some(Speaker::Tool) => {
+                push(&mut self.conversation, Speaker::Tool, &super::gather::clip(text.trim()), at, None);
+            }
+            Some(speaker) => {
+                push(&mut self.conversation, speaker, &text, at, None);
+            }
+        }
+    }
+
+    /// The conversation. A code block that was never closed is read again with its role lines.
+    pub fn finish(mut self) -> Conversation {
+        if let Some((_, from)) = self.fence.take() {
+            let tail = self.text.split_off(from.min(self.text.len()));
+            self.no_fences = true;
+            tail.strip_prefix('\n').unwrap_or(&tail).lines().for_each(|line| self.line(line));
+        }
+        if self.style.is_none() {
+            self.speaker = Some(Speaker::User);
+        }
+        self.close();
+        self.conversation
+    }
+}
