@@ -65,17 +65,34 @@ impl Scene<'_> {
 
 /// Reads a cleaned conversation. Pure: the same job gives the same candidates.
 pub fn extract(job: &Job) -> Extraction {
+    let candidates = explain(job).into_iter().map(|e| e.candidate).collect();
+    Extraction { candidates, ..Extraction::default() }
+}
+
+/// A candidate with the rule that made it and its points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// As [`extract`] gives it.
+    pub candidate: Candidate,
+    /// Name of the row in the cue tables, or of the structural rule: `answer`, `option`, `acceptance`, `refusal`, `completion`.
+    pub rule: String,
+    /// The sum; from 3 on it is strong.
+    pub points: i32,
+}
+
+/// [`extract`], with the reasons.
+pub fn explain(job: &Job) -> Vec<Explained> {
     let users: Vec<&Turn> = job.conversation.turns.iter().filter(|t| t.speaker == Speaker::User).collect();
     let language = words::language(&users.iter().map(|t| t.text.as_str()).collect::<Vec<_>>().join("\n"));
     if !users.iter().any(|t| is_of_the_trade(&t.text, language)) {
-        return Extraction::default();
+        return Vec::new();
     }
     let mut drafts = Vec::new();
     for turn in users {
         let scene = scene(job, language, turn);
         read_turn(&scene, &mut drafts);
     }
-    Extraction { candidates: finish(job, drafts), ..Extraction::default() }
+    finish(job, drafts)
 }
 
 /// Whether a turn is about work at all.
@@ -195,7 +212,7 @@ fn add(drafts: &mut Vec<Draft>, draft: Draft) {
 }
 
 /// The drafts that stand, with relations, keywords and names, at most [`MOST`].
-fn finish(job: &Job, mut drafts: Vec<Draft>) -> Vec<Candidate> {
+fn finish(job: &Job, mut drafts: Vec<Draft>) -> Vec<Explained> {
     drafts.retain(|d| !d.gone);
     for draft in &mut drafts {
         let changes = draft.candidate.evidence.iter().any(|q| {
@@ -229,7 +246,7 @@ fn finish(job: &Job, mut drafts: Vec<Draft>) -> Vec<Candidate> {
                 draft.candidate.strength = Strength::Strong;
             }
             draft.candidate.reference = format!("n{}", at + 1);
-            draft.candidate
+            Explained { candidate: draft.candidate, rule: draft.rule, points: draft.points }
         })
         .collect()
 }
