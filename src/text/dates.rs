@@ -84,7 +84,9 @@ static ROWS: LazyLock<Vec<(Regex, Resolve)>> = LazyLock::new(|| {
             })
         }),
     ];
-    rows.into_iter().filter_map(|(pattern, resolve)| Some((RegexBuilder::new(&pattern).case_insensitive(true).build().ok()?, resolve))).collect()
+    rows.into_iter()
+        .filter_map(|(pattern, resolve)| Some((RegexBuilder::new(&pattern).case_insensitive(true).build().ok()?, resolve)))
+        .collect()
 });
 
 fn int(hit: &Captures<'_>, group: usize) -> Option<i32> {
@@ -191,7 +193,19 @@ mod tests {
 
     #[test]
     fn what_is_no_day_is_not_found() {
-        for text in ["next week", "soon", "in May we may", "v2026", "30s", "下周", "10.20.3.7:3306", "marchand", "the sun is up late at 5", "3日間", "the 2nd option"] {
+        for text in [
+            "next week",
+            "soon",
+            "in May we may",
+            "v2026",
+            "30s",
+            "下周",
+            "10.20.3.7:3306",
+            "marchand",
+            "the sun is up late at 5",
+            "3日間",
+            "the 2nd option",
+        ] {
             assert_eq!(find(text, "2026-04-14"), [], "{text}");
         }
         assert!(find("tomorrow", "someday").is_empty());

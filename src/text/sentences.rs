@@ -4,8 +4,10 @@
 //! What a sentence means is not decided here.
 
 /// Words whose full stop ends no sentence.
-const ABBREVIATIONS: &[&str] =
-    &["al", "approx", "aka", "cf", "dept", "dr", "eg", "e.g", "esp", "etc", "fig", "ie", "i.e", "inc", "incl", "jr", "ltd", "max", "min", "mr", "mrs", "ms", "nr", "prof", "resp", "sr", "st", "vs"];
+const ABBREVIATIONS: &[&str] = &[
+    "al", "approx", "aka", "cf", "dept", "dr", "eg", "e.g", "esp", "etc", "fig", "ie", "i.e", "inc", "incl", "jr", "ltd", "max", "min",
+    "mr", "mrs", "ms", "nr", "prof", "resp", "sr", "st", "vs",
+];
 
 /// A line this long that ends without a mark was wrapped by an editor, not ended by its writer.
 const WRAPPED: usize = 60;
@@ -158,7 +160,9 @@ fn full_stop(text: &str, start: usize, at: usize) -> bool {
 fn closing(text: &str, mut at: usize) -> usize {
     for c in text[at..].chars() {
         match c {
-            '.' | '!' | '?' | '。' | '！' | '？' | '"' | '\'' | ')' | '）' | '”' | '’' | '」' | '』' | '…' | '*' => at += c.len_utf8(),
+            '.' | '!' | '?' | '。' | '！' | '？' | '"' | '\'' | ')' | '）' | '”' | '’' | '」' | '』' | '…' | '*' => {
+                at += c.len_utf8()
+            }
             _ => break,
         }
     }

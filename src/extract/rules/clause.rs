@@ -113,7 +113,13 @@ impl<'a> Clause<'a> {
         let tokens = self.tokens();
         let choice = matches!(rule.name.as_str(), "choice" | "proposal" | "contrasted" | "it-is" | "setting");
         let offered = choice && tokens.intersection(&around.offered).next().is_some();
-        let supports = [concrete || (value && rule.needs == Needs::Value), self.has(Mark::Because) || self.has(Mark::Therefore), self.has(Mark::Contrast), around.acknowledged, offered];
+        let supports = [
+            concrete || (value && rule.needs == Needs::Value),
+            self.has(Mark::Because) || self.has(Mark::Therefore),
+            self.has(Mark::Contrast),
+            around.acknowledged,
+            offered,
+        ];
         let light = |mark| i32::from(self.has(mark));
         let heavy = |on: bool| 2 * i32::from(on);
         rule.weight + supports.iter().map(|on| i32::from(*on)).sum::<i32>()
@@ -165,16 +171,72 @@ pub fn identifiers(text: &str) -> Vec<String> {
 pub fn proper_names(text: &str) -> Vec<String> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[A-Z][A-Za-z0-9+#]+|(?-u:\b)[A-Z]{2,}(?-u:\b)").ok());
     const PLAIN: &[&str] = &[
-        "ok", "okay", "todo", "fyi", "lol", "not", "never", "always", "all", "only", "must", "no", "yes", "very", "before", "and", "i'm", "asap", "btw", "imo", "monday",
-        "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-        "november", "december", "do", "don", "the", "if", "we", "it", "this", "that", "hi", "hey", "please", "thanks", "remember", "decision", "now", "pr", "let",
+        "ok",
+        "okay",
+        "todo",
+        "fyi",
+        "lol",
+        "not",
+        "never",
+        "always",
+        "all",
+        "only",
+        "must",
+        "no",
+        "yes",
+        "very",
+        "before",
+        "and",
+        "i'm",
+        "asap",
+        "btw",
+        "imo",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "do",
+        "don",
+        "the",
+        "if",
+        "we",
+        "it",
+        "this",
+        "that",
+        "hi",
+        "hey",
+        "please",
+        "thanks",
+        "remember",
+        "decision",
+        "now",
+        "pr",
+        "let",
     ];
     let Some(pattern) = PATTERN.as_ref() else { return Vec::new() };
     let inside = |m: &regex::Match<'_>| {
         let before = text.get(..m.start()).unwrap_or_default().trim_end();
         let starts = before.is_empty() || before.ends_with(['.', '!', '?', ':', '"', '(', '-', '。', '：']);
         let acronym = m.as_str().chars().all(|c| !c.is_lowercase());
-        (!starts || acronym || before.ends_with(words::is_cjk) || text.get(m.end()..).is_some_and(|t| t.trim_start().starts_with(words::is_cjk)))
+        (!starts
+            || acronym
+            || before.ends_with(words::is_cjk)
+            || text.get(m.end()..).is_some_and(|t| t.trim_start().starts_with(words::is_cjk)))
             && !PLAIN.contains(&m.as_str().to_lowercase().as_str())
     };
     pattern.find_iter(text).filter(inside).map(|m| m.as_str().to_owned()).collect()

@@ -48,11 +48,14 @@ pub fn apply(scene: &Scene<'_>, said: &[&str], drafts: &mut [Draft]) {
 /// The draft a correction means: the one it names, else the youngest.
 fn target(scene: &Scene<'_>, drafts: &[Draft], named: &BTreeSet<String>, about: &BTreeSet<String>, revived: bool) -> Option<usize> {
     let now = scene.turn.number;
-    let open: Vec<usize> = (0..drafts.len()).filter(|i| drafts.get(*i).is_some_and(|d| d.stands() && d.turn + REACH >= now && d.turn < now)).collect();
+    let open: Vec<usize> =
+        (0..drafts.len()).filter(|i| drafts.get(*i).is_some_and(|d| d.stands() && d.turn + REACH >= now && d.turn < now)).collect();
     let overlap = |i: &usize, with: &BTreeSet<String>| drafts.get(*i).map_or(0, |d| d.subject.intersection(with).count());
     if revived {
         // "back to X": what stands now and is not X goes.
-        return open.iter().rev().copied().find(|i| overlap(i, named) == 0 || drafts.get(*i).is_some_and(|d| d.candidate.kind == Kind::Decision && overlap(i, about) > 0));
+        return open.iter().rev().copied().find(|i| {
+            overlap(i, named) == 0 || drafts.get(*i).is_some_and(|d| d.candidate.kind == Kind::Decision && overlap(i, about) > 0)
+        });
     }
     let best = open.iter().copied().max_by_key(|i| (overlap(i, named), *i)).filter(|i| overlap(i, named) > 0);
     best.or_else(|| open.iter().copied().max_by_key(|i| (overlap(i, about), *i)))
@@ -66,13 +69,20 @@ fn reason(scene: &Scene<'_>, said: &[&str], at: usize, draft: &Draft) -> Option<
         return Some(why);
     }
     let plain = |s: &&&str| reply::is_reason(scene, s) && !Clause::new(s, scene.language).has(Mark::Correct);
-    let near = said.get(at + 1..).unwrap_or_default().iter().find(plain).or_else(|| said.get(..at).unwrap_or_default().iter().rev().find(plain));
+    let near =
+        said.get(at + 1..).unwrap_or_default().iter().find(plain).or_else(|| said.get(..at).unwrap_or_default().iter().rev().find(plain));
     if let Some(why) = near {
         return Some(shape::tidy(&Clause::new(why, scene.language).body));
     }
     // A clause of the same sentence that neither corrects nor repeats what is taken back.
-    let parts = sentences::clauses(sentence).into_iter().chain(said.get(at + 1..).unwrap_or_default().iter().flat_map(|s| sentences::clauses(s)));
-    parts.map(|p| Clause::new(p, scene.language)).find(|p| !p.has(Mark::Correct) && !p.has(Mark::Order) && p.tokens().len() >= 3 && p.tokens().difference(&draft.subject).count() >= 2).map(|p| shape::tidy(&p.body))
+    let parts =
+        sentences::clauses(sentence).into_iter().chain(said.get(at + 1..).unwrap_or_default().iter().flat_map(|s| sentences::clauses(s)));
+    parts
+        .map(|p| Clause::new(p, scene.language))
+        .find(|p| {
+            !p.has(Mark::Correct) && !p.has(Mark::Order) && p.tokens().len() >= 3 && p.tokens().difference(&draft.subject).count() >= 2
+        })
+        .map(|p| shape::tidy(&p.body))
 }
 
 fn reject(scene: &Scene<'_>, draft: &mut Draft, why: Option<String>, sentence: &str) {
@@ -93,7 +103,8 @@ pub fn refusal(scene: &Scene<'_>, clause: &Clause<'_>, next: Option<&str>) -> Op
     if clause.asks() || !clause.has(Mark::Refuse) {
         return None;
     }
-    let named = super::clause::is_concrete(&clause.body) && subject_tokens(&clause.body).intersection(&scene.around.offered).next().is_some();
+    let named =
+        super::clause::is_concrete(&clause.body) && subject_tokens(&clause.body).intersection(&scene.around.offered).next().is_some();
     if !named {
         return None;
     }

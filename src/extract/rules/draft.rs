@@ -99,7 +99,10 @@ fn marked(clause: &Clause<'_>, reading: Reading) -> (Kind, Layer, String) {
 
 /// Whether a summary names only what was chosen and not for what.
 fn is_thin(summary: &str) -> bool {
-    const VERBS: &[&str] = &["go", "use", "switch", "back", "stick", "keep", "take", "instead", "then", "choos", "pick", "stay", "move", "drop", "adopt", "actual", "let", "we", "will", "should"];
+    const VERBS: &[&str] = &[
+        "go", "use", "switch", "back", "stick", "keep", "take", "instead", "then", "choos", "pick", "stay", "move", "drop", "adopt",
+        "actual", "let", "we", "will", "should",
+    ];
     let wide = summary.chars().filter(|c| words::is_cjk(*c)).count();
     let latin = words::tokens(summary).into_iter().filter(|t| t.is_ascii() && !VERBS.contains(&t.as_str())).count();
     if wide > 0 { wide <= 5 && latin <= 1 } else { latin <= 2 }

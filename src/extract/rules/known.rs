@@ -21,7 +21,9 @@ pub fn completion(scene: &Scene<'_>, clause: &Clause<'_>, drafts: &mut [Draft]) 
     }
     let said = subject_tokens(&clause.body);
     let near = |text: &str| said.intersection(&subject_tokens(text)).count();
-    if let Some(own) = drafts.iter_mut().find(|d| d.candidate.kind == Kind::Todo && d.candidate.state == State::Valid && near(&d.candidate.summary) >= 2) {
+    if let Some(own) =
+        drafts.iter_mut().find(|d| d.candidate.kind == Kind::Todo && d.candidate.state == State::Valid && near(&d.candidate.summary) >= 2)
+    {
         own.candidate.state = State::Done;
         own.candidate.evidence.push(scene.quote(clause.text));
         return None;
@@ -48,7 +50,10 @@ pub fn relate(known: &[Known], draft: &mut Draft, changes: bool) {
     let text = format!("{} {}", draft.candidate.summary, draft.candidate.reason.as_deref().unwrap_or_default());
     let said = Claim::of(&draft.candidate.summary, &text);
     let holding = known.iter().filter(|k| k.memory.state == State::Valid);
-    let best = holding.map(|k| (said.shared(&Claim::of(&k.memory.summary, &k.memory.summary)), k)).filter(|(s, _)| s.words >= 1).max_by(|(a, _), (b, _)| a.part.total_cmp(&b.part));
+    let best = holding
+        .map(|k| (said.shared(&Claim::of(&k.memory.summary, &k.memory.summary)), k))
+        .filter(|(s, _)| s.words >= 1)
+        .max_by(|(a, _), (b, _)| a.part.total_cmp(&b.part));
     let Some((shared, known)) = best else { return };
     let scopes = (draft.candidate.scope.as_deref(), known.memory.scope.as_deref());
     let same_place = !matches!(scopes, (Some(a), Some(b)) if a != b) && shared.places;

@@ -65,24 +65,43 @@ impl Scene<'_> {
 
 /// Reads a cleaned conversation. Pure: the same job gives the same candidates.
 pub fn extract(job: &Job) -> Extraction {
+    let candidates = explain(job).into_iter().map(|e| e.candidate).collect();
+    Extraction { candidates, ..Extraction::default() }
+}
+
+/// A candidate with the rule that made it and its points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// As [`extract`] gives it.
+    pub candidate: Candidate,
+    /// Name of the row in the cue tables, or of the structural rule: `answer`, `option`, `acceptance`, `refusal`, `completion`.
+    pub rule: String,
+    /// The sum; from 3 on it is strong.
+    pub points: i32,
+}
+
+/// [`extract`], with the reasons.
+pub fn explain(job: &Job) -> Vec<Explained> {
     let users: Vec<&Turn> = job.conversation.turns.iter().filter(|t| t.speaker == Speaker::User).collect();
     let language = words::language(&users.iter().map(|t| t.text.as_str()).collect::<Vec<_>>().join("\n"));
     if !users.iter().any(|t| is_of_the_trade(&t.text, language)) {
-        return Extraction::default();
+        return Vec::new();
     }
     let mut drafts = Vec::new();
     for turn in users {
         let scene = scene(job, language, turn);
         read_turn(&scene, &mut drafts);
     }
-    Extraction { candidates: finish(job, drafts), ..Extraction::default() }
+    finish(job, drafts)
 }
 
 /// Whether a turn is about work at all.
 fn is_of_the_trade(text: &str, language: Language) -> bool {
     sentences::split(text).into_iter().any(|s| {
         let clause = Clause::new(s, language);
-        clause.has(Mark::Nouns) || is_concrete(&clause.body) || clause.read(&Around::default()).is_some_and(|r| r.rule.is_marker() || has_value(s))
+        clause.has(Mark::Nouns)
+            || is_concrete(&clause.body)
+            || clause.read(&Around::default()).is_some_and(|r| r.rule.is_marker() || has_value(s))
     })
 }
 
@@ -163,13 +182,20 @@ fn units<'a>(sentence: &'a str, scene: &Scene<'a>) -> Vec<Clause<'a>> {
 /// A clause that only sets off the one before: "not npm", 别铺垫.
 fn continues(part: &str) -> bool {
     let lower = part.to_lowercase();
-    ["not ", "no ", "never ", "nor ", "but not", "instead", "rather", "because", "since", "so ", "别", "不", "而", "没", "就", "因为", "所以", "等", "until", "then"].iter().any(|w| lower.starts_with(w))
+    [
+        "not ", "no ", "never ", "nor ", "but not", "instead", "rather", "because", "since", "so ", "别", "不", "而", "没", "就", "因为",
+        "所以", "等", "until", "then",
+    ]
+    .iter()
+    .any(|w| lower.starts_with(w))
 }
 
 /// Adds a draft; the same claim said again strengthens the first, the same slot with another value replaces it.
 fn add(drafts: &mut Vec<Draft>, draft: Draft) {
     let numbers = words::numbers(&draft.candidate.summary);
-    for old in drafts.iter_mut().filter(|d| !d.gone && d.candidate.state == draft.candidate.state && d.candidate.kind == draft.candidate.kind) {
+    for old in
+        drafts.iter_mut().filter(|d| !d.gone && d.candidate.state == draft.candidate.state && d.candidate.kind == draft.candidate.kind)
+    {
         let alike = words::jaccard(&old.subject, &draft.subject);
         let same = words::numbers(&old.candidate.summary) == numbers;
         if alike >= 0.8 && same {
@@ -186,12 +212,18 @@ fn add(drafts: &mut Vec<Draft>, draft: Draft) {
 }
 
 /// The drafts that stand, with relations, keywords and names, at most [`MOST`].
-fn finish(job: &Job, mut drafts: Vec<Draft>) -> Vec<Candidate> {
+fn finish(job: &Job, mut drafts: Vec<Draft>) -> Vec<Explained> {
     drafts.retain(|d| !d.gone);
     for draft in &mut drafts {
-        let changes = draft.candidate.evidence.iter().any(|q| Clause::new(&q.quote, Language::English).has(Mark::Change) || Clause::new(&q.quote, words::language(&q.quote)).has(Mark::Change));
+        let changes = draft.candidate.evidence.iter().any(|q| {
+            Clause::new(&q.quote, Language::English).has(Mark::Change) || Clause::new(&q.quote, words::language(&q.quote)).has(Mark::Change)
+        });
         known::relate(&job.known, draft, changes);
-        let text = format!("{} {}", draft.candidate.summary, draft.candidate.evidence.iter().map(|q| q.quote.as_str()).collect::<Vec<_>>().join(" "));
+        let text = format!(
+            "{} {}",
+            draft.candidate.summary,
+            draft.candidate.evidence.iter().map(|q| q.quote.as_str()).collect::<Vec<_>>().join(" ")
+        );
         draft.candidate.keywords = shape::keywords(&draft.candidate.summary);
         if draft.candidate.keywords.len() < 2 {
             draft.candidate.keywords = shape::keywords(&text);
@@ -214,7 +246,7 @@ fn finish(job: &Job, mut drafts: Vec<Draft>) -> Vec<Candidate> {
                 draft.candidate.strength = Strength::Strong;
             }
             draft.candidate.reference = format!("n{}", at + 1);
-            draft.candidate
+            Explained { candidate: draft.candidate, rule: draft.rule, points: draft.points }
         })
         .collect()
 }

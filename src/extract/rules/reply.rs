@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::clause::{Clause, STRONG, is_concrete, has_value};
+use super::clause::{Clause, STRONG, has_value, is_concrete};
 use super::cues::Mark;
 use super::draft::Draft;
 use super::{Scene, shape, thread};
@@ -58,7 +58,8 @@ fn option(scene: &Scene<'_>, first: &str) -> Option<Draft> {
         }
     }
     let mut draft = accepted(summary, "option", STRONG, evidence);
-    draft.candidate.reason = Some(shape::tidy(tail)).filter(|t| t.chars().filter(|c| c.is_alphanumeric()).count() >= 4 && !Clause::new(tail, scene.language).asks());
+    draft.candidate.reason = Some(shape::tidy(tail))
+        .filter(|t| t.chars().filter(|c| c.is_alphanumeric()).count() >= 4 && !Clause::new(tail, scene.language).asks());
     Some(draft)
 }
 
@@ -70,7 +71,11 @@ fn cut_label(raw: &str) -> (&str, &str) {
         Some((start, end)) if raw.get(end..).is_some_and(|t| !t.trim_start().starts_with(|c: char| c.is_ascii_digit())) => {
             let (head, tail) = (raw.get(..start).unwrap_or(raw), raw.get(end..).unwrap_or_default());
             // "ok, 2": the label is behind the comma.
-            if head.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase()) && head.chars().count() <= 12 { (head, tail) } else { (raw, "") }
+            if head.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase()) && head.chars().count() <= 12 {
+                (head, tail)
+            } else {
+                (raw, "")
+            }
         }
         _ => (raw, ""),
     }
@@ -104,7 +109,10 @@ fn acceptance(scene: &Scene<'_>, first: &str) -> Option<Draft> {
     let offered: Vec<_> = all.iter().filter(|c| c.has(Mark::Propose) && is_concrete(&c.body)).collect();
     let proposal = advised.last().or(offered.last())?;
     // The user's own words about something else: "yes. and the logo …" is not about the proposal.
-    let changes = has_value(rest) || ["but", "only", "except", "instead", "with", "不过", "但", "改", "只", "ただ", "但し", "대신", "하지만"].iter().any(|w| rest.to_lowercase().starts_with(w));
+    let changes = has_value(rest)
+        || ["but", "only", "except", "instead", "with", "不过", "但", "改", "只", "ただ", "但し", "대신", "하지만"]
+            .iter()
+            .any(|w| rest.to_lowercase().starts_with(w));
     if !rest.is_empty() && !changes && words::tokens(rest).len() > 3 {
         return None;
     }
@@ -116,7 +124,12 @@ fn acceptance(scene: &Scene<'_>, first: &str) -> Option<Draft> {
         summary = shape::fit(&format!("{} — {}", words::clip(&summary, 70.0), shape::tidy(rest)));
     }
     let sure = !advised.is_empty() && advised.len() <= 2 && before.text.len() <= LONG;
-    let mut draft = accepted(summary, "acceptance", if sure { STRONG } else { STRONG - 1 }, vec![Quote { turn: before.number, quote: shape::quote(proposal.text) }, scene.quote(first)]);
+    let mut draft = accepted(
+        summary,
+        "acceptance",
+        if sure { STRONG } else { STRONG - 1 },
+        vec![Quote { turn: before.number, quote: shape::quote(proposal.text) }, scene.quote(first)],
+    );
     draft.candidate.reason = reason;
     Some(draft)
 }
@@ -138,14 +151,23 @@ fn answer(scene: &Scene<'_>, said: &[&str]) -> Option<(Draft, usize)> {
     let short = if wide > 0 { wide <= 12 } else { latin <= 6 };
     let known = words::token_set(question).union(&scene.around.offered).cloned().collect();
     let named = clause.tokens().intersection(&known).next().is_some();
-    let plain = clause.is_open() || [Mark::Order, Mark::Refuse, Mark::Observation, Mark::Pronoun, Mark::Correct].iter().any(|m| clause.has(*m));
+    let plain =
+        clause.is_open() || [Mark::Order, Mark::Refuse, Mark::Observation, Mark::Pronoun, Mark::Correct].iter().any(|m| clause.has(*m));
     if !short || !named || plain || clause.tokens().is_empty() || subject_is_all(&clause, question) {
         return None;
     }
     let summary = shape::fit(&format!("{}: {}", thread::phrase(question), shape::tidy(&clause.body)));
-    let mut draft = Draft::new(summary, Kind::Decision, Layer::Working, "answer", STRONG, vec![Quote { turn, quote: shape::quote(question) }, scene.quote(sentence)]);
+    let mut draft = Draft::new(
+        summary,
+        Kind::Decision,
+        Layer::Working,
+        "answer",
+        STRONG,
+        vec![Quote { turn, quote: shape::quote(question) }, scene.quote(sentence)],
+    );
     let rest = sentence.get(first.len()..).unwrap_or_default();
-    let (reason, used) = if words::tokens(rest).len() >= 2 { (Some(rest), 1) } else { (said.get(1).copied().filter(|s| is_reason(scene, s)), 2) };
+    let (reason, used) =
+        if words::tokens(rest).len() >= 2 { (Some(rest), 1) } else { (said.get(1).copied().filter(|s| is_reason(scene, s)), 2) };
     draft.candidate.reason = reason.map(shape::tidy);
     Some((draft, if draft_used(reason, rest) { 1 } else { used.min(said.len()) }))
 }
@@ -164,5 +186,10 @@ fn subject_is_all(clause: &Clause<'_>, question: &str) -> bool {
 pub fn is_reason(scene: &Scene<'_>, sentence: &str) -> bool {
     let clause = Clause::new(sentence, scene.language);
     let silent = clause.read(&scene.around).is_none_or(|r| r.points < STRONG);
-    silent && !clause.is_open() && !clause.has(Mark::Order) && !clause.has(Mark::Accept) && clause.tokens().len() >= 2 && words::width(sentence) <= words::MAX_WIDTH
+    silent
+        && !clause.is_open()
+        && !clause.has(Mark::Order)
+        && !clause.has(Mark::Accept)
+        && clause.tokens().len() >= 2
+        && words::width(sentence) <= words::MAX_WIDTH
 }

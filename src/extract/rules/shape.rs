@@ -38,11 +38,15 @@ fn subject_words(text: &str) -> usize {
 
 /// Without marks at the ends and politeness; at most the width of a summary, cut at a clause where one ends.
 pub fn tidy(text: &str) -> String {
-    let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '，' | '、' | ';' | '；' | '。' | '.' | '!' | '！' | ':' | '：' | '-' | '–' | '—' | '…'));
+    let text = text.trim_matches(|c: char| {
+        c.is_whitespace() || matches!(c, ',' | '，' | '、' | ';' | '；' | '。' | '.' | '!' | '！' | ':' | '：' | '-' | '–' | '—' | '…')
+    });
     let text = ["please", "pls", "thanks", "thx", "btw"].iter().fold(text, |t, word| {
         let cut = t.len().saturating_sub(word.len());
         match t.get(cut..) {
-            Some(end) if end.eq_ignore_ascii_case(word) && t.get(..cut).is_some_and(|b| b.ends_with([' ', ','])) => t.get(..cut).unwrap_or(t).trim_end_matches([' ', ',']),
+            Some(end) if end.eq_ignore_ascii_case(word) && t.get(..cut).is_some_and(|b| b.ends_with([' ', ','])) => {
+                t.get(..cut).unwrap_or(t).trim_end_matches([' ', ','])
+            }
             _ => t,
         }
     });
@@ -83,7 +87,10 @@ pub fn ends(clause: &Clause<'_>, day: &str) -> (Option<String>, Option<String>) 
     let near = |f: &&dates::Found| {
         let before = tail(body.get(..f.start).unwrap_or_default(), 24);
         let after = head(body.get(f.end..).unwrap_or_default(), 6);
-        clause.table().has(Mark::Until, before) || ["前", "之前", "以前", "まで", "までに", "까지", "为止", "要", "内", "再", "전"].iter().any(|w| after.trim_start().starts_with(w))
+        clause.table().has(Mark::Until, before)
+            || ["前", "之前", "以前", "まで", "までに", "까지", "为止", "要", "内", "再", "전"]
+                .iter()
+                .any(|w| after.trim_start().starts_with(w))
     };
     let date = found.iter().find(near).or(found.first().filter(|_| event.is_some() && found.len() == 1)).map(|f| f.day.clone());
     let date = date.filter(|d| d.as_str() >= day);
@@ -134,8 +141,9 @@ pub fn keywords(text: &str) -> Vec<String> {
 /// Latin words of four letters and more that mean something, longest first, and pieces of CJK between particles.
 fn content_words(text: &str) -> Vec<String> {
     const PARTICLES: &[char] = &[
-        '的', '了', '是', '在', '用', '把', '和', '与', '就', '都', '不', '要', '先', '等', '后', '再', '从', '到', '也', '这', '那', '我', '你', '们', '别', '还', '给', '让', '一', 'は', 'が', 'を', 'に', 'で', 'の',
-        'と', 'も', 'へ', 'し', 'て', 'る', 'す', 'ま', 'い', 'な', 'だ',
+        '的', '了', '是', '在', '用', '把', '和', '与', '就', '都', '不', '要', '先', '等', '后', '再', '从', '到', '也', '这', '那', '我',
+        '你', '们', '别', '还', '给', '让', '一', 'は', 'が', 'を', 'に', 'で', 'の', 'と', 'も', 'へ', 'し', 'て', 'る', 'す', 'ま', 'い',
+        'な', 'だ',
     ];
     let mut latin: Vec<String> = text
         .split(|c: char| !c.is_ascii_alphanumeric())
@@ -143,7 +151,10 @@ fn content_words(text: &str) -> Vec<String> {
         .map(str::to_lowercase)
         .collect();
     latin.sort_by_key(|w| std::cmp::Reverse(w.len()));
-    let wide = text.split(|c: char| !words::is_cjk(c) || PARTICLES.contains(&c)).filter(|w| (2..=8).contains(&w.chars().count())).map(str::to_owned);
+    let wide = text
+        .split(|c: char| !words::is_cjk(c) || PARTICLES.contains(&c))
+        .filter(|w| (2..=8).contains(&w.chars().count()))
+        .map(str::to_owned);
     latin.into_iter().chain(wide).collect()
 }
 
@@ -174,7 +185,10 @@ mod tests {
         assert_eq!(ends(&clause("freeze main until Friday"), "2026-04-14").0.as_deref(), Some("2026-04-17"));
         assert_eq!(ends(&clause("it broke on Friday"), "2026-04-14").0, None);
         assert_eq!(ends(&clause("月底前下线"), "2026-04-14").0.as_deref(), Some("2026-04-30"));
-        assert_eq!(ends(&clause("only until ops renews the cert, they said Friday"), "2026-04-14"), (Some("2026-04-17".into()), Some("ops renews the cert".into())));
+        assert_eq!(
+            ends(&clause("only until ops renews the cert, they said Friday"), "2026-04-14"),
+            (Some("2026-04-17".into()), Some("ops renews the cert".into()))
+        );
         assert_eq!(ends(&clause("金曜日まで触らないで"), "2026-04-14").0.as_deref(), Some("2026-04-17"));
     }
 
