@@ -1,9 +1,6 @@
 //! The Messages API, case by case: what is stored, what the user reads, exit code, requests, ledger.
 //! The cases are files in `tests/cases/api`; see the README there.
-<<<<<<< HEAD
 #![expect(clippy::unwrap_used, clippy::panic, clippy::format_push_string, reason = "helpers of tests fail loudly")]
-=======
->>>>>>> rules
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -263,11 +260,7 @@ fn run(case: &Case) -> Vec<String> {
     let usual = [("user", "Please run CI on pull requests only."), ("assistant", "Done.")].map(|(a, b)| (a.to_owned(), b.to_owned()));
     let job = job(case.turns.as_deref().unwrap_or(&usual));
     let env = env();
-<<<<<<< HEAD
     let claude = Claude::new(settings, &env, book.clone(), Some(record)).unwrap();
-=======
-    let claude = Claude::new(settings, &env, book.clone(), Some(record.clone())).unwrap();
->>>>>>> rules
     let result = runtime.block_on(claude.extract(&job));
     drop(server);
     let mut wrong = compare(&case.expect, &result, &book);
@@ -390,7 +383,6 @@ fn settings_that_cannot_work_are_configuration_errors() {
     }
     assert_eq!(open("http://localhost:11434/v1/", false, None, "qwen3:8b"), Ok(()));
 }
-<<<<<<< HEAD
 
 #[test]
 fn an_interrupted_request_is_in_the_ledger() {
@@ -417,5 +409,3 @@ fn an_interrupted_request_is_in_the_ledger() {
     let (lines, _) = ledger::read(&book).unwrap();
     assert_eq!(lines.iter().map(|l| l.outcome.as_str()).collect::<Vec<_>>(), ["interrupted"]);
 }
-=======
->>>>>>> rules

@@ -162,21 +162,6 @@ fn no_field_brings_a_secret_into_the_text() {
     }
 }
 
-#[test]
-fn no_field_brings_a_secret_into_the_text() {
-    let secret = ["AKIA", "Q7XZ", "3MNP", "L5RT", "8WVB"].concat();
-    let hidden: String = secret.chars().flat_map(|c| [c, '\u{200b}']).collect();
-    for (n, text) in [format!("the key is {secret}"), format!("the key is {hidden}")].iter().enumerate() {
-        let mut record = MemoryRecord { id: Id::from_bits(n as u64).to_string(), summary: text.clone(), ..MemoryRecord::default() };
-        for field in [&mut record.topic, &mut record.reason, &mut record.rejected, &mut record.until_event, &mut record.scope] {
-            *field = Some(text.clone());
-        }
-        let store = snapshot("payment-api", &[record]);
-        let text = inject(&[&store], &Request::new("2025-06-12")).text;
-        assert!(!text.contains(&secret) && text.matches("[REDACTED:").count() >= 4, "{text}");
-    }
-}
-
 /// Rows of every case, for properties over real-looking text, hostile rows included.
 fn all_rows() -> Vec<MemoryRecord> {
     let all = ["recall", "lint", "decay"].map(|area| std::fs::read_dir(cases(area)).unwrap().map(|f| f.unwrap().path()));
@@ -354,11 +339,7 @@ fn merging_keeps_quotes_and_stays_readable() {
     let case = read_case(&cases("lint").join("english.json"));
     let [store, _] = case.snapshots();
     let merge = lint(&store, &case.today).into_iter().find(|p| matches!(p.kind, Kind::Merge { .. })).unwrap();
-<<<<<<< HEAD
     let after = apply(&store, std::slice::from_ref(&merge));
-=======
-    let after = apply(&store, &[merge.clone()]);
->>>>>>> rules
     let Kind::Merge { into } = &merge.kind else { panic!("not a merge") };
     let kept: &Memory = &after.entry(into).unwrap().memory;
     for id in &merge.ids {
