@@ -246,6 +246,11 @@ fn finish(home: &Path, manifest: &Manifest, edited: &[&str]) -> Result<()> {
             None => {
                 disk::remove(&target)?;
                 disk::remove(&backup)?;
+                for folder in target.ancestors().skip(1).take_while(|f| *f != home) {
+                    if !disk::remove_empty(folder) {
+                        break;
+                    }
+                }
             }
         }
         crash_point("swapped");

@@ -4,20 +4,28 @@
 //! files, journal, swap, check. Everything that changes a project goes through [`Store::swap`].
 
 mod apply;
+mod backup;
 pub mod catalogue;
 pub mod disk;
 mod history;
+pub mod identity;
+pub mod injections;
 mod journal;
 pub mod layout;
 pub mod markdown;
+mod projects;
 mod read;
+mod verify;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use catalogue::Catalogue;
 pub use history::KEPT;
+pub use injections::Injection;
 pub use journal::{FileChange, Manifest, sha256};
+pub use projects::ProjectInfo;
+pub use verify::{Finding, Severity};
 
 use crate::error::{Error, Kind, Problem, Result};
 use crate::model::plan::Base;
@@ -259,12 +267,24 @@ impl Store {
     }
 
     fn read_archive(&self, project: &mut read::Project) -> Result<()> {
-        for file in read::files(&self.home, &project.name, true, &mut project.problems)?.into_iter().filter(|f| layout::is_archive(f)) {
+        let files = read::files(&self.home, &project.name, true, &mut project.problems)?;
+        for file in files.into_iter().filter(|f| layout::is_archive(f)) {
             if let Some(raw) = read::Raw::read(&self.home.join(&project.name).join(&file))? {
                 project.raw.insert(file, raw);
             }
         }
         Ok(())
+    }
+
+    /// Writes files as a commit of its own, dated now.
+    fn swap_now(&self, lock: &Lock, command: &str, project: &str, swaps: Vec<FileSwap>) -> Result<Receipt> {
+        if swaps.is_empty() {
+            return Ok(Receipt::default());
+        }
+        let manifest = Manifest { command: command.to_owned(), at: self.now.clone(), project: project.to_owned(), ..Manifest::default() };
+        let manifest = self.swap(lock, manifest, swaps)?;
+        let files = manifest.files.into_iter().map(|f| f.path).collect();
+        Ok(Receipt { seq: Some(manifest.seq), files, ..Receipt::default() })
     }
 
     /// The commits that are kept, newest first.
@@ -280,19 +300,8 @@ impl Store {
         let project = |m: &Manifest| m.project.clone();
         let same = undone.first().map(project).filter(|first| undone.iter().all(|m| m.project == *first));
         let ids: std::collections::BTreeSet<Id> = undone.iter().flat_map(|m| m.ids.clone()).collect();
-        let mut receipt = Receipt { ids: ids.into_iter().collect(), ..Receipt::default() };
-        if !swaps.is_empty() {
-            let manifest = Manifest {
-                command: "undo".to_owned(),
-                at: self.now.clone(),
-                project: same.unwrap_or_default(),
-                ids: receipt.ids.clone(),
-                ..Manifest::default()
-            };
-            let manifest = self.swap(&lock, manifest, swaps)?;
-            receipt.seq = Some(manifest.seq);
-            receipt.files = manifest.files.into_iter().map(|f| f.path).collect();
-        }
+        let mut receipt = self.swap_now(&lock, "undo", &same.unwrap_or_default(), swaps)?;
+        receipt.ids = ids.into_iter().collect();
         Ok((undone, receipt))
     }
 }

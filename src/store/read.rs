@@ -157,7 +157,7 @@ impl Project {
     pub(super) fn check_writable(&self, home: &Path) -> Result<()> {
         let folder = home.join(&self.name);
         let markdown = self.raw.keys().any(|file| file != INDEX);
-        let foreign = !markdown && (self.rebuilt || (self.raw.is_empty() && fs::read_dir(&folder).is_ok_and(|mut d| d.next().is_some())));
+        let foreign = !markdown && (self.rebuilt || (self.raw.is_empty() && has_files(&folder)));
         if foreign {
             return Err(Error::failure(format!("{} is there already and is no project of claude-mem", folder.display()))
                 .hint("choose another project name with --project"));
@@ -357,6 +357,11 @@ impl Project {
         }
         snapshot
     }
+}
+
+/// Whether anything but folders is in a folder.
+fn has_files(folder: &Path) -> bool {
+    fs::read_dir(folder).into_iter().flatten().flatten().any(|item| !item.file_type().is_ok_and(|t| t.is_dir()) || has_files(&item.path()))
 }
 
 /// A short digest of an entry's text; blank lines behind it do not count.

@@ -2,6 +2,8 @@
 //!
 //! The test starts its own binary again as a child that makes one commit and aborts at the named step. The child is the
 //! test `child`, which does nothing unless the variables are set.
+#![expect(clippy::disallowed_methods, reason = "tests play the user who edits files by hand, and talk to their child by variables")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +15,6 @@ use claude_mem::store::{Snapshot, Store, disk};
 
 use crate::store::{AT, content, id, ids, memory, open, tree};
 
-#[expect(clippy::disallowed_methods, reason = "the child of a test is told what to do by variables")]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

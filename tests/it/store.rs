@@ -1,4 +1,6 @@
 //! The store on a real disk: commits, hand edits, lost catalogues, undo, foreign files, permissions, many writers.
+#![expect(clippy::disallowed_methods, reason = "tests play the user who edits files by hand")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
