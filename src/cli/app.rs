@@ -1,6 +1,6 @@
 //! What every command works with: surroundings, printer, settings, the memory folder, and which project is meant.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,8 @@ use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::{MemoryRecord, Plan};
 use crate::model::{Id, Memory};
-use crate::store::{Entry, GLOBAL, Receipt, Snapshot, Store, identity};
+use crate::store::identity::{self, Root};
+use crate::store::{Entry, GLOBAL, Receipt, Snapshot, Store};
 
 /// The context of one command.
 #[derive(Debug)]
@@ -31,8 +32,8 @@ pub struct App<'a> {
 pub enum Here {
     /// In a project that has memories.
     Project(String),
-    /// In a repository that is no project yet; the root, and the name it would get.
-    Repository(PathBuf, String),
+    /// In a repository that is no project yet: its root, and the name it would get.
+    Repository(Root, String),
     /// Neither.
     Nowhere,
 }
@@ -69,13 +70,12 @@ impl<'a> App<'a> {
         if let Some(name) = store.project_of(&self.env.cwd)? {
             return Ok(Here::Project(name));
         }
-        match identity::repository(&self.env.cwd) {
-            Some(root) => {
-                let name = store.default_name(&root)?;
-                Ok(Here::Repository(root, name))
-            }
-            None => Ok(Here::Nowhere),
+        let root = identity::root_of(&self.env.cwd);
+        if !root.is_repository() {
+            return Ok(Here::Nowhere);
         }
+        let name = store.default_name(&root)?;
+        Ok(Here::Repository(root, name))
     }
 
     /// The project named with `--project`, which must exist.
@@ -122,16 +122,23 @@ impl<'a> App<'a> {
         }
         match self.here(store)? {
             Here::Repository(root, name) => {
-                self.make_project(store, &name, Some(&root.to_string_lossy()))?;
+                self.make_project(store, &name, Some(&root.path))?;
                 Ok(name)
             }
             Here::Project(_) | Here::Nowhere => self.project(store),
         }
     }
 
-    /// Makes a project unless this is a dry run.
-    pub fn make_project(&self, store: &Store, name: &str, root: Option<&str>) -> Result<()> {
-        if self.ui.wishes.dry_run { Ok(()) } else { store.init_project(name, root, &self.env.now()) }
+    /// Makes a project, unless it is there or this is a dry run.
+    pub fn make_project(&self, store: &Store, name: &str, root: Option<&Path>) -> Result<()> {
+        if self.ui.wishes.dry_run || store.has_project(name) {
+            return Ok(());
+        }
+        match store.init(name, root) {
+            // Somebody else made it in this very moment: it is there, which is what was wanted.
+            Err(error) if !store.has_project(name) => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// A plan for a project, as read by this snapshot.
@@ -161,7 +168,7 @@ impl<'a> App<'a> {
     }
 
     /// Says once what was found added or changed outside.
-    fn announce(&self, receipt: &Receipt) {
+    pub fn announce(&self, receipt: &Receipt) {
         for notice in &receipt.notices {
             self.ui.warn(&self.ui.foreign(notice));
         }
