@@ -3,3 +3,4 @@
 #[cfg(feature = "crash-test")]
 mod crash;
 mod store;
+mod store_projects;
