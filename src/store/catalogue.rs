@@ -193,7 +193,7 @@ impl Catalogue {
             list(&mut out, "declined", &self.declined)?;
         }
         for (key, value) in &self.extra {
-            out.push_str(&format!(",\n{}: {value}", serde_json::to_string(key)?));
+            out.extend([",\n", &serde_json::to_string(key)?, ": ", &value.to_string()]);
         }
         out.push_str("\n}\n");
         Ok(out)

@@ -60,16 +60,18 @@ pub(super) fn undo_swaps(home: &Path, steps: usize, force: bool) -> Result<(Vec<
             Error::failure(format!("there are {} commits to undo, not {steps}", undone.len())).hint("`claude-mem history` lists them")
         );
     }
-    // For each file the oldest copy counts, and the newest digest is what must still stand there.
-    let mut files: BTreeMap<&str, (Option<&str>, Option<(&Manifest, usize)>)> = BTreeMap::new();
+    // For each file the newest digest is what must still stand there, and the oldest copy is what comes back.
+    let mut expected: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    let mut copies: BTreeMap<&str, Option<(&Manifest, usize)>> = BTreeMap::new();
     for manifest in &undone {
         for (n, file) in manifest.files.iter().enumerate() {
-            let there = files.entry(&file.path).or_insert((file.after.as_deref(), None));
-            there.1 = file.before.as_ref().map(|_| (manifest, n));
+            expected.entry(&file.path).or_insert(file.after.as_deref());
+            copies.insert(&file.path, file.before.as_ref().map(|_| (manifest, n)));
         }
     }
     let mut swaps = Vec::new();
-    for (path, (expected, copy)) in files {
+    for (path, copy) in copies {
+        let expected = expected.get(path).copied().flatten();
         let target = home.join(path);
         let stamp = Stamp::of(&target);
         let now = fs::read(&target).ok().map(|bytes| sha256(&bytes));
@@ -80,7 +82,12 @@ pub(super) fn undo_swaps(home: &Path, steps: usize, force: bool) -> Result<(Vec<
         let bytes = match copy {
             Some((manifest, n)) => {
                 let copy = journal::copy_of(home, manifest, n);
-                Some(fs::read(&copy).map_err(|e| Error::io("read", &copy, &e))?)
+                let bytes = fs::read(&copy).map_err(|e| Error::io("read", &copy, &e))?;
+                if manifest.files.get(n).and_then(|f| f.before.as_deref()) != Some(&sha256(&bytes)) {
+                    return Err(Error::failure(format!("{} is damaged, so it cannot be brought back", copy.display()))
+                        .hint("`claude-mem verify` names every damaged file; nothing was changed"));
+                }
+                Some(bytes)
             }
             None => None,
         };

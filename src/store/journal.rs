@@ -360,7 +360,7 @@ pub(super) fn recover(home: &Path, _lock: &Lock) -> Result<Option<String>> {
     };
     if complete && !overwritten.is_empty() {
         let kept = folder(home, manifest.seq);
-        said.push_str(&format!("; {} had been edited since, that version is in {}", overwritten.join(", "), kept.display()));
+        said = format!("{said}; {} had been edited since, that version is in {}", overwritten.join(", "), kept.display());
     }
     Ok(Some(said))
 }

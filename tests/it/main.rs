@@ -8,6 +8,7 @@ mod perfect;
 mod readme;
 mod recall;
 mod store;
+mod store_projects;
 mod support;
 mod text;
 mod tidy;
