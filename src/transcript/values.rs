@@ -33,6 +33,8 @@ pub struct Values<'i> {
     list: bool,
     /// Whether a bracket was met before: only the first one may open the list at the top.
     begun: bool,
+    /// Whether each line is one value, as the first one was: then a line end ends a broken value too.
+    lines: bool,
     /// Bytes from the start of the file to the end of the last whole value.
     pub offset: u64,
 }
@@ -53,7 +55,7 @@ impl<'i> Values<'i> {
     /// If the position cannot be told.
     pub fn new(input: &'i mut dyn Input) -> io::Result<Self> {
         let offset = input.stream_position()?;
-        Ok(Self { input, held: Held::default(), line: 1, position: offset, list: false, begun: false, offset })
+        Ok(Self { input, held: Held::default(), line: 1, position: offset, list: false, begun: false, lines: false, offset })
     }
 
     /// The next value; nothing at the end.
@@ -90,7 +92,10 @@ impl<'i> Values<'i> {
                     }
                     (started, self.begun, first_line, from) = (true, true, self.line, used - 1);
                 }
-                if inside.step(b) {
+                let ends = inside.step(b);
+                // No string goes on over a line end: what was cut there must not swallow what follows.
+                if ends || (b == b'\n' && (inside.string || self.lines)) {
+                    self.lines |= ends && !self.list && first_line == self.line;
                     done = true;
                     break;
                 }
@@ -200,6 +205,10 @@ mod tests {
             assert_eq!(all("[{\"a\":\"]}\\\"\"},\n {\"b\":[1,{}]} ]", capacity), ["1:{\"a\":\"]}\\\"\"}", "2:{\"b\":[1,{}]}"]);
             assert_eq!(all("{\n}\n{\"c\":1}", capacity), ["1:{\n}", "3:{\"c\":1}"]);
             assert_eq!(all("42 null \"x\" {", capacity), ["1:42", "1:null", "1:\"x\"", "1:{…"]);
+            assert_eq!(
+                all("{\"a\":1}\n{\"b\":\n{\"c\":\"x\n{\"d\":2}", capacity),
+                ["1:{\"a\":1}", "2:{\"b\":", "3:{\"c\":\"x", "4:{\"d\":2}"]
+            );
             assert_eq!(all("  ", capacity), Vec::<String>::new());
         }
     }
