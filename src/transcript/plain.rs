@@ -51,7 +51,7 @@ pub fn has_roles(head: &str, wanted: fn(&RoleLine<'_>) -> bool) -> bool {
 /// Whether text is written by a person for a person: neither data, code, markup nor a log.
 fn is_prose(head: &str) -> bool {
     let start = head.trim_start();
-    if start.starts_with(['{', '[', '<', '#']) || head.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+    if start.starts_with(['{', '[', '<', '#', '@']) || start.starts_with("---") || head.chars().any(|c| c.is_control() && !c.is_whitespace()) {
         return false;
     }
     let (mut letters, mut marks, mut lines, mut code) = (0usize, 0usize, 0usize, 0usize);

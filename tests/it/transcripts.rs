@@ -240,6 +240,17 @@ fn every_transcript_of_the_corpus_is_read() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+/// Notes and instructions are no conversations: nothing of them may be taken for a user's words.
+#[test]
+fn memory_folders_are_no_transcripts() {
+    let Some(corpus) = corpus() else { return };
+    let found: Vec<String> = files(&corpus.join("memory-dirs"))
+        .iter()
+        .filter_map(|p| read(&std::fs::read(p).unwrap(), &file_name(p)).ok().map(|(r, _)| format!("{}: {}", p.display(), r.format)))
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 /// Text for comparing with an oracle: letters only.
 fn squeezed(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
