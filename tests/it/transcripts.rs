@@ -347,6 +347,23 @@ fn a_growing_file_never_changes_its_turns() {
     }
 }
 
+/// Four recorded states of one session, each the beginning of the next.
+#[test]
+fn a_recorded_session_grows() {
+    let Some(corpus) = corpus() else { return };
+    let states: Vec<(u64, Whole)> = (1..=4)
+        .map(|n| std::fs::read(corpus.join(format!("transcripts/claude-code/en-chainA-{n}.jsonl"))).unwrap())
+        .map(|bytes| (bytes.len() as u64, read(&bytes, "x").unwrap()))
+        .collect();
+    for pair in states.windows(2) {
+        let ((length, short), (_, long)) = (&pair[0], &pair[1]);
+        assert_eq!(short.0.cursor.offset, *length);
+        assert!(short.0.cursor.turns < long.0.cursor.turns);
+        assert_grows("en-chainA", &short.1, &long.1);
+        assert_eq!(short.1[0].session, long.1[0].session);
+    }
+}
+
 /// Everything of our fixtures in one heap, to be broken.
 fn material() -> Vec<Vec<u8>> {
     let all = files(Path::new(FIXTURES));
