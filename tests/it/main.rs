@@ -1,2 +1,15 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
+
+mod api;
+mod cli;
+mod crash;
+mod extract;
+mod perfect;
+mod readme;
+mod recall;
+mod store;
+mod support;
+mod text;
+mod tidy;
 mod transcripts;
+mod worked_example;
