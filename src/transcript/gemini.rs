@@ -30,6 +30,9 @@ struct Item<'a> {
     content: Content<'a>,
     #[serde(borrow)]
     session_id: Text<'a>,
+    /// Of the first line: `main`, or `subagent`.
+    #[serde(borrow, rename = "kind")]
+    session_kind: Text<'a>,
     #[serde(borrow)]
     start_time: Text<'a>,
     #[serde(borrow)]
@@ -63,13 +66,21 @@ impl Format for Gemini {
         Shape::of(head).objects.iter().any(ours)
     }
 
-    fn read(&self, input: &mut dyn Input, _options: &ReadOptions, out: &mut dyn FnMut(Conversation)) -> Result<Reading> {
+    fn read(&self, input: &mut dyn Input, options: &ReadOptions, out: &mut dyn FnMut(Conversation)) -> Result<Reading> {
         let mut problems = Problems::default();
         let mut conversation = Conversation::default();
+        let mut subagent = false;
         let offset = each_object(input, &mut problems, &mut |bytes| {
-            take(&mut conversation, &serde_json::from_slice(bytes)?);
+            let item: Item<'_> = serde_json::from_slice(bytes)?;
+            subagent |= item.session_kind.str() == "subagent";
+            if !subagent || options.sidechains {
+                take(&mut conversation, &item);
+            }
             Ok(())
         })?;
+        if subagent {
+            problems.add("subagent", None, "a subagent's session: its prompts are the model's");
+        }
         Ok(one(self.name(), conversation, problems, offset, out))
     }
 }

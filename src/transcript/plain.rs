@@ -6,6 +6,7 @@ use super::roles::{self, Name, RoleLine, Style};
 use super::{Format, Input, ReadOptions, Reading, text};
 use crate::error::Result;
 use crate::model::{Conversation, Speaker};
+use crate::text::words::is_cjk;
 
 /// The format.
 #[derive(Debug)]
@@ -51,7 +52,10 @@ pub fn has_roles(head: &str, wanted: fn(&RoleLine<'_>) -> bool) -> bool {
 /// Whether text is written by a person for a person: neither data, code, markup nor a log.
 fn is_prose(head: &str) -> bool {
     let start = head.trim_start();
-    if start.starts_with(['{', '[', '<', '#']) || head.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+    if start.starts_with(['{', '[', '<', '#', '@'])
+        || start.starts_with("---")
+        || head.chars().any(|c| c.is_control() && !c.is_whitespace())
+    {
         return false;
     }
     let (mut letters, mut marks, mut lines, mut code) = (0usize, 0usize, 0usize, 0usize);
@@ -63,7 +67,8 @@ fn is_prose(head: &str) -> bool {
         letters += line.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
         marks += line.chars().filter(|c| !c.is_alphabetic() && !c.is_whitespace()).count();
     }
-    letters >= 8 && letters >= marks * 4 && code * 4 <= lines
+    let several_words = start.trim_end().contains(char::is_whitespace) || start.chars().filter(|c| is_cjk(*c)).count() >= 4;
+    several_words && letters >= 8 && letters >= marks * 4 && code * 4 <= lines
 }
 
 /// A dialogue line by line.

@@ -14,7 +14,7 @@ use crate::error::Result;
 pub fn each_line(input: &mut dyn Input, problems: &mut Problems, take: &mut dyn FnMut(&str)) -> Result<u64> {
     let mut lines = Lines::new(input).map_err(|e| unreadable(&e))?;
     while let Some(line) = lines.next().map_err(|e| unreadable(&e))? {
-        if line.too_long {
+        if line.shortened {
             problems.add("long_line", Some(line.number), "a line too long to hold was skipped");
             continue;
         }

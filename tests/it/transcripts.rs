@@ -1,5 +1,7 @@
 //! Reading transcripts: every fixture against its golden reading, the odd records, the corpus, growth and noise.
 
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "helpers of tests fail and speak as tests do")]
+
 use std::fmt::Write as _;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -133,7 +135,7 @@ fn a_fork_is_named_after_its_own_session() {
     assert_eq!(session("another-name.jsonl"), "01d00000-0000-4000-8000-000000000001");
 }
 
-/// A line of 30 MB is skipped and counted, one of 12 MB is read, and what stands around them is read.
+/// A line of 50 MB keeps its words, and so does everything around it.
 #[test]
 fn long_lines_are_survived() {
     let record = |n: u32, text: &str, ballast: usize| {
@@ -142,10 +144,10 @@ fn long_lines_are_survived() {
             "x".repeat(ballast)
         )
     };
-    let text = [record(1, "first", 0), record(2, "large", 12 << 20), record(3, "too large", 30 << 20), record(4, "last", 0)].join("\n");
+    let text = [record(1, "first", 0), record(2, "large", 12 << 20), record(3, "huge", 50 << 20), record(4, "last", 0)].join("\n");
     let (reading, conversations) = read(text.as_bytes(), "x").unwrap();
     let words: Vec<&str> = conversations[0].turns.iter().map(|t| t.text.as_str()).collect();
-    assert_eq!(words, ["first", "large", "last"]);
+    assert_eq!(words, ["first", "large", "huge", "last"]);
     assert_eq!(reading.problems.iter().map(|p| (p.code, p.line)).collect::<Vec<_>>(), [("long_line", Some(3))]);
     assert_eq!(reading.cursor.offset, text.len() as u64);
 }
@@ -236,6 +238,17 @@ fn every_transcript_of_the_corpus_is_read() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Notes and instructions are no conversations: nothing of them may be taken for a user's words.
+#[test]
+fn memory_folders_are_no_transcripts() {
+    let Some(corpus) = corpus() else { return };
+    let found: Vec<String> = files(&corpus.join("memory-dirs"))
+        .iter()
+        .filter_map(|p| read(&std::fs::read(p).unwrap(), &file_name(p)).ok().map(|(r, _)| format!("{}: {}", p.display(), r.format)))
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 /// Text for comparing with an oracle: letters only.
@@ -331,6 +344,23 @@ fn a_growing_file_never_changes_its_turns() {
         let bytes = std::fs::read(&path).unwrap();
         let steps = if bytes.len() > 600_000 { 4 } else { 12 };
         check_growth(&file_name(&path), &bytes, steps);
+    }
+}
+
+/// Four recorded states of one session, each the beginning of the next.
+#[test]
+fn a_recorded_session_grows() {
+    let Some(corpus) = corpus() else { return };
+    let states: Vec<(u64, Whole)> = (1..=4)
+        .map(|n| std::fs::read(corpus.join(format!("transcripts/claude-code/en-chainA-{n}.jsonl"))).unwrap())
+        .map(|bytes| (bytes.len() as u64, read(&bytes, "x").unwrap()))
+        .collect();
+    for pair in states.windows(2) {
+        let ((length, short), (_, long)) = (&pair[0], &pair[1]);
+        assert_eq!(short.0.cursor.offset, *length);
+        assert!(short.0.cursor.turns < long.0.cursor.turns);
+        assert_grows("en-chainA", &short.1, &long.1);
+        assert_eq!(short.1[0].session, long.1[0].session);
     }
 }
 

@@ -17,9 +17,9 @@ use std::io;
 use self::record::{Document, Record};
 use self::turns::Turns;
 use super::gather::{Problems, one, unreadable};
-use super::lines::{LONGEST, Line, Lines};
+use super::lines::{Line, Lines};
 use super::sniff::{Shape, Sketch};
-use super::values::Values;
+use super::values::{Values, long};
 use super::{Format, Input, ReadOptions, Reading};
 use crate::error::Result;
 use crate::model::Conversation;
@@ -109,8 +109,10 @@ impl File<'_> {
     /// Reads one line; says whether it is done with for good.
     fn line(&mut self, line: &Line<'_>) -> bool {
         let number = Some(line.number);
+        if line.shortened {
+            self.problems.add("long_line", number, long(line.too_long));
+        }
         if line.too_long {
-            self.problems.add("long_line", number, format!("a line longer than {} MiB was skipped", LONGEST >> 20));
             return line.ended;
         }
         if line.bytes.is_empty() {
@@ -140,9 +142,13 @@ impl File<'_> {
         let mut values = Values::new(input)?;
         while let Some(value) = values.next()? {
             let number = Some(value.line);
+            if value.shortened {
+                self.problems.add("long_line", number, long(value.too_long));
+            }
             if value.too_long {
-                self.problems.add("long_line", number, format!("a record longer than {} MiB was skipped", LONGEST >> 20));
-            } else if value.bytes.first() != Some(&b'{') {
+                continue;
+            }
+            if value.bytes.first() != Some(&b'{') {
                 self.problems.add("not_a_record", number, "this value is no record");
             } else if let Ok(document) = serde_json::from_slice::<Document<'_>>(value.bytes)
                 && !document.loglines.0.is_empty()

@@ -47,6 +47,9 @@ const MACHINE_BEGINNINGS: &[&str] = &[
     "SessionStart:",
 ];
 
+/// How the program begins a session with a plan that the person accepted in the one before.
+const ACCEPTED_PLAN: &str = "Implement the following plan:";
+
 /// Commands of the program itself: their arguments are settings, not wishes.
 const SETTINGS_COMMANDS: &[&str] = &[
     "add-dir",
@@ -108,6 +111,10 @@ pub fn read(text: &str) -> Words<'_> {
     }
     if start.starts_with("<bash-stdout>") {
         return Words::Output(between(start, "<bash-stdout>", "</bash-stdout>").unwrap_or_default());
+    }
+    if let Some(plan) = start.strip_prefix(ACCEPTED_PLAN) {
+        // The person accepted it; the words are the model's.
+        return Words::Person(Cow::Owned([ACCEPTED_PLAN, "\n<pasted_content>\n", plan.trim(), "\n</pasted_content>"].concat()));
     }
     let own = without_machine_spans(text);
     if own.trim().is_empty() { Words::Machine } else { Words::Person(own) }
@@ -251,6 +258,10 @@ mod tests {
         assert_eq!(read(&tag("model", "opus")), Words::Action("/model opus".to_owned()));
         assert!(!person(&tag("compact", "keep the part about tests")));
         assert_eq!(read("<bash-input>ls -l</bash-input>"), Words::Action("! ls -l".to_owned()));
+        assert_eq!(
+            read("Implement the following plan:\n\n# Tea"),
+            Words::Person("Implement the following plan:\n<pasted_content>\n# Tea\n</pasted_content>".into())
+        );
         assert_eq!(read("[Request interrupted by user for tool use]"), Words::Machine);
     }
 
