@@ -16,7 +16,7 @@ const SAME: f64 = 0.6;
 
 /// A finished todo: the sentence says so and exactly one known open todo is meant.
 pub fn completion(scene: &Scene<'_>, clause: &Clause<'_>, drafts: &mut [Draft]) -> Option<Draft> {
-    if clause.is_open() || !clause.has(Mark::Done) {
+    if clause.is_open() || !clause.has(Mark::Done) || words::negated(&clause.body) {
         return None;
     }
     let said = subject_tokens(&clause.body);
