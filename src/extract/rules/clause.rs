@@ -129,7 +129,7 @@ impl<'a> Clause<'a> {
         }
         let enough = match rule.needs {
             Needs::Object => concrete || value || self.tokens().len() >= 2,
-            Needs::Concrete => concrete || value,
+            Needs::Concrete => concrete,
             Needs::Value => value,
         };
         if !enough {
@@ -143,7 +143,7 @@ impl<'a> Clause<'a> {
         let choice = matches!(rule.name.as_str(), "choice" | "proposal" | "contrasted" | "it-is" | "setting" | "parameter");
         let offered = choice && tokens.intersection(&around.offered).next().is_some();
         let supports = [
-            concrete || (value && rule.needs != Needs::Object),
+            concrete || (value && rule.needs == Needs::Value),
             self.has(Mark::Because) || self.has(Mark::Therefore),
             self.has(Mark::Contrast),
             around.acknowledged,
@@ -190,6 +190,7 @@ pub fn identifiers(text: &str) -> Vec<String> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(concat!(
             r"`[^`\n]{2,60}`",
+            r"|(?-u:\b)\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?",
             r"|https?://[^\s，。）)]+",
             r"|[~.]{0,2}/?(?:[A-Za-z0-9_@.*{}-]+/)+[A-Za-z0-9_@.*{}-]*",
             r"|/[A-Za-z0-9_.-]{2,}",

@@ -42,7 +42,8 @@ pub fn apply(scene: &Scene<'_>, clause: &Clause<'_>, before: &[&str], after: &[&
             draft.gone = true;
         }
     }
-    let said_again = after.iter().filter(|s| !denies(s)).flat_map(|s| names(s)).collect();
+    let back = clause.has(Mark::Revive).then_some(clause.text);
+    let said_again = after.iter().copied().filter(|s| !denies(s)).chain(back).flat_map(names).collect();
     let Some(index) = target(scene, drafts, &named, &about, &said_again) else { return Effect::default() };
     let Some(draft) = drafts.get_mut(index) else { return Effect::default() };
     if clause.has(Mark::Partial) || after.first().is_some_and(|s| s.len() < 40 && clause.table().has(Mark::Partial, s)) {
@@ -86,7 +87,7 @@ fn unit(value: &str) -> String {
 }
 
 /// Whether a text says that something is not so; "we change nothing" denies nothing.
-fn denies(text: &str) -> bool {
+pub fn denies(text: &str) -> bool {
     words::negated(&["不改", "不动", "不变", "算了", "変わらない"].iter().fold(text.to_owned(), |t, w| t.replace(w, "")))
 }
 
@@ -124,7 +125,7 @@ pub fn repeats(clause: &Clause<'_>, drafts: &[Draft]) -> bool {
 }
 
 /// The names in a text that tell one choice from another.
-fn names(text: &str) -> BTreeSet<String> {
+pub fn names(text: &str) -> BTreeSet<String> {
     let all = identifiers(text).into_iter().chain(proper_names(text)).chain(known_nouns(text)).chain(values(text));
     all.map(|n| words::fold(&n)).collect()
 }

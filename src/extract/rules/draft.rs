@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::clause::{Clause, Reading, STRONG, is_concrete, subject_tokens};
 use super::cues::Mark;
 use super::shape;
-use super::{Scene, thread};
+use super::{Scene, correct, thread};
 use crate::model::{Candidate, Kind, Layer, Quote, State, Strength};
 use crate::text::words;
 
@@ -72,7 +72,17 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
     let mut evidence = vec![scene.quote(clause.text)];
     let (date, event) = shape::ends(clause, &scene.job.day);
     let named = is_concrete(&spoken.body);
-    if kind == Kind::Todo && !named && !rule.is_marker() {
+    if let Some(day) = date.as_ref().filter(|_| kind == Kind::Todo && named) {
+        // A day for work that was named before.
+        let own = correct::names(&summary);
+        if let Some(todo) = drafts.iter_mut().rev().find(|d| d.candidate.kind == Kind::Todo && !d.gone && own.is_subset(&correct::names(&d.candidate.summary))) {
+            todo.candidate.until_date = Some(day.clone());
+            todo.candidate.evidence.push(scene.quote(clause.text));
+            return None;
+        }
+    }
+    let leans = clause.has(Mark::Leans) || words::tokens(&summary).len() < 4;
+    if kind == Kind::Todo && !named && leans && !rule.is_marker() {
         // "take it out again", 就改回来: about what was said last.
         let Some(last) = drafts.iter_mut().rev().find(|d| d.turn + 4 >= scene.turn.number && !d.gone) else { return None };
         if words::tokens(&summary).len() < 3 && date.is_none() {
@@ -88,7 +98,7 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
             last.candidate.until_event = event.clone();
         }
         evidence.extend(last.candidate.evidence.first().cloned());
-        summary = shape::fit(&format!("{summary} ({})", shape::keywords(&last.candidate.summary).join(", ")));
+        summary = shape::fit(&format!("{summary} ({})", shape::keywords(&last.candidate.summary).into_iter().take(3).collect::<Vec<_>>().join(", ")));
     }
     if rule.name == "provisional" && !named && clause.tokens().len() <= 8 {
         // "only until Friday": the end of what was agreed before.

@@ -187,6 +187,11 @@ fn read_sentence<'a>(scene: &Scene<'a>, sentence: &'a str, near: &Near<'a, '_>, 
             draft.one_by_one().into_iter().for_each(|todo| add(drafts, todo));
             continue;
         }
+        let mut draft = draft;
+        let settles = corrected || unit.has(Mark::Change);
+        if settles && draft.candidate.reason.is_none() && at + 1 == units.len() {
+            draft.candidate.reason = next.filter(|s| reply::is_reason(scene, s) && matches!(draft.candidate.kind, Kind::Decision | Kind::Convention)).map(shape::tidy);
+        }
         // "A, B": a fact right behind a choice is why it was made.
         let gives_reason = draft.candidate.kind == Kind::Fact && draft.rule != "state-value";
         match chosen.and_then(|i| drafts.get_mut(i)).filter(|d| gives_reason && d.candidate.reason.is_none()) {
@@ -252,9 +257,11 @@ fn splits<'a>(current: &'a str, part: &'a str, scene: &Scene<'a>) -> bool {
     }
     let turns_down = |c: &Clause<'_>| c.has(Mark::Refuse) && is_concrete(&c.body) && c.tokens().intersection(&scene.around.offered).next().is_some();
     let offered = |c: &Clause<'_>| c.tokens().intersection(&scene.around.offered).count() >= 2;
-    let full = |c: &Clause<'_>| (is_concrete(&c.body) || has_value(&c.body) || offered(c)) && !draft::is_thin(&c.body);
+    let full = |c: &Clause<'_>| offered(c) || ((is_concrete(&c.body) || has_value(&c.body)) && !draft::is_thin(&c.body));
     let strong = |c: &Clause<'_>| c.read(&scene.around).is_some_and(|r| r.points >= STRONG);
-    if turns_down(&right) && strong(&left) {
+    // "Label it P2, the fix goes into 2.4.2": an order, and something to know.
+    let order = left.has(Mark::Order) && !strong(&left) && is_concrete(&right.body) && !right.has(Mark::Leans) && !continues(part);
+    if (turns_down(&right) && strong(&left)) || (order && strong(&right)) {
         return true;
     }
     !current.trim_end().ends_with([':', '：']) && full(&left) && full(&right) && strong(&left) && strong(&right) && !right.has(Mark::Leans) && !continues(part)
@@ -265,7 +272,7 @@ fn continues(part: &str) -> bool {
     let lower = part.to_lowercase();
     const WORDS: &[&str] = &[
         "not ", "no ", "nor ", "but not", "instead", "rather", "because", "since", "so ", "until", "then", "which", "and not", "别", "不", "而", "没", "就", "因为", "所以", "等", "都", "也", "统一", "全部", "一律", "直接",
-        "只",
+        "只", "还是",
     ];
     WORDS.iter().any(|w| lower.starts_with(w))
 }
