@@ -22,6 +22,8 @@ pub struct Around {
     pub acknowledged: bool,
     /// Content words of what the assistant offered before.
     pub offered: BTreeSet<String>,
+    /// It follows a correction: what holds instead.
+    pub corrected: bool,
 }
 
 /// The user's words from one place, with the table that reads them.
@@ -61,6 +63,29 @@ impl<'a> Clause<'a> {
     /// Whether the body has a mark, in its own language or, in mixed text, in English.
     pub fn has(&self, mark: Mark) -> bool {
         self.table().has(mark, &self.body) || (self.mixed() && table(Language::English).has(mark, &self.body))
+    }
+
+    /// [`Clause::has`] on the words as they stand: "actually, no" is a filler and a correction.
+    pub fn raw_has(&self, mark: Mark) -> bool {
+        self.table().has(mark, self.text) || self.has(mark)
+    }
+
+    /// Takes something back, not only a value.
+    pub fn is_correction(&self) -> bool {
+        [Mark::Correct, Mark::Revoke, Mark::Revive].iter().any(|m| self.raw_has(*m))
+    }
+
+    /// The clause without a mark and what went before it.
+    #[must_use]
+    pub fn without(mut self, mark: Mark) -> Self {
+        while let Some((_, end)) = self.table().find(mark, &self.body) {
+            let rest = self.body.get(end..).unwrap_or_default().trim_start_matches([' ', ',', '，', '、', '.', '。', ':', '：', '!', '！']);
+            if rest.len() == self.body.len() || words::tokens(rest).len() < 2 {
+                break;
+            }
+            self.body = self.table().body(rest).to_owned();
+        }
+        self
     }
 
     fn mixed(&self) -> bool {
@@ -104,20 +129,25 @@ impl<'a> Clause<'a> {
         }
         let enough = match rule.needs {
             Needs::Object => concrete || value || self.tokens().len() >= 2,
-            Needs::Concrete => concrete || value,
+            Needs::Concrete => concrete,
             Needs::Value => value,
         };
         if !enough {
             return 0;
         }
+        // "I always want that": says nothing by itself.
+        if !concrete && (self.has(Mark::Pronoun) || (self.has(Mark::Leans) && tokens_beside(&self.body) < 3)) {
+            return 0;
+        }
         let tokens = self.tokens();
-        let choice = matches!(rule.name.as_str(), "choice" | "proposal" | "contrasted" | "it-is" | "setting");
+        let choice = matches!(rule.name.as_str(), "choice" | "proposal" | "contrasted" | "it-is" | "setting" | "parameter");
         let offered = choice && tokens.intersection(&around.offered).next().is_some();
         let supports = [
             concrete || (value && rule.needs == Needs::Value),
             self.has(Mark::Because) || self.has(Mark::Therefore),
             self.has(Mark::Contrast),
             around.acknowledged,
+            around.corrected,
             offered,
         ];
         let light = |mark| i32::from(self.has(mark));
@@ -131,9 +161,20 @@ impl<'a> Clause<'a> {
     }
 }
 
+fn tokens_beside(body: &str) -> usize {
+    words::tokens(body).len()
+}
+
 /// Whether a text names something that can be looked up: identifier, path, code, proper name, known technology.
 pub fn is_concrete(text: &str) -> bool {
-    !identifiers(text).is_empty() || !proper_names(text).is_empty() || !known_nouns(text).is_empty()
+    !identifiers(text).is_empty() || !proper_names(text).is_empty() || !known_nouns(text).is_empty() || has_foreign_word(text)
+}
+
+/// A Latin word inside Chinese, Japanese or Korean is a name: `用 mq`, `dayjs を入れる`.
+fn has_foreign_word(text: &str) -> bool {
+    const PLAIN: &[&str] = &["ok", "okay", "todo", "bug", "pr", "ui", "demo", "hi", "thanks", "fyi", "no", "yes"];
+    let latin = || text.split(|c: char| !c.is_ascii_alphabetic()).filter(|w| w.len() >= 2 && !PLAIN.contains(&w.to_lowercase().as_str()));
+    text.chars().any(words::is_cjk) && latin().next().is_some()
 }
 
 /// Whether a text holds a number, version or address.
@@ -149,6 +190,7 @@ pub fn identifiers(text: &str) -> Vec<String> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(concat!(
             r"`[^`\n]{2,60}`",
+            r"|(?-u:\b)\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?",
             r"|https?://[^\s，。）)]+",
             r"|[~.]{0,2}/?(?:[A-Za-z0-9_@.*{}-]+/)+[A-Za-z0-9_@.*{}-]*",
             r"|/[A-Za-z0-9_.-]{2,}",

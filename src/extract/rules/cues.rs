@@ -53,8 +53,14 @@ pub enum Mark {
     Recommend,
     /// Words of an offer before what is offered.
     ProposeLead,
-    /// Takes back.
+    /// Takes back; what holds instead may follow.
     Correct,
+    /// Takes back a thing it names.
+    Revoke,
+    /// Gives the last value anew: "make it 5".
+    Adjust,
+    /// Its object is a pronoun: it leans on what went before.
+    Leans,
     /// Takes back only a slip of the tongue.
     Slip,
     /// Takes up again what was taken back.

@@ -14,9 +14,12 @@ use crate::text::words;
 /// Part of the shorter claim's words that the other must hold to be the same claim.
 const SAME: f64 = 0.6;
 
+/// The same beside an equal number or identifier.
+const LIKE: f64 = 0.4;
+
 /// A finished todo: the sentence says so and exactly one known open todo is meant.
 pub fn completion(scene: &Scene<'_>, clause: &Clause<'_>, drafts: &mut [Draft]) -> Option<Draft> {
-    if clause.is_open() || !clause.has(Mark::Done) {
+    if clause.is_open() || !clause.has(Mark::Done) || words::negated(&clause.body) {
         return None;
     }
     let said = subject_tokens(&clause.body);
@@ -49,15 +52,18 @@ pub fn relate(known: &[Known], draft: &mut Draft, changes: bool) {
     }
     let text = format!("{} {}", draft.candidate.summary, draft.candidate.reason.as_deref().unwrap_or_default());
     let said = Claim::of(&draft.candidate.summary, &text);
+    let whole = |k: &Known| format!("{} {}", k.memory.summary, k.memory.reason.as_deref().unwrap_or_default());
     let holding = known.iter().filter(|k| k.memory.state == State::Valid);
     let best = holding
-        .map(|k| (said.shared(&Claim::of(&k.memory.summary, &k.memory.summary)), k))
+        .map(|k| (said.shared(&Claim::of(&k.memory.summary, &whole(k))), k))
         .filter(|(s, _)| s.words >= 1)
         .max_by(|(a, _), (b, _)| a.part.total_cmp(&b.part));
     let Some((shared, known)) = best else { return };
     let scopes = (draft.candidate.scope.as_deref(), known.memory.scope.as_deref());
     let same_place = !matches!(scopes, (Some(a), Some(b)) if a != b) && shared.places;
-    if shared.part >= SAME && shared.exact && words::negated(&draft.candidate.summary) == words::negated(&known.memory.summary) {
+    let alike = shared.part >= SAME || (shared.pinned && shared.part >= LIKE);
+    let way = |text: &str| super::correct::denies(text);
+    if alike && shared.exact && way(&draft.candidate.summary) == way(&known.memory.summary) {
         draft.candidate.relations.push(Pointer { id: known.alias.clone(), kind: RelationType::Duplicate });
     } else if changes && same_place && shared.words >= 2 && shared.differs {
         draft.candidate.relations.push(Pointer { id: known.alias.clone(), kind: RelationType::Supersedes });
@@ -76,6 +82,8 @@ struct Shared {
     words: usize,
     part: f64,
     exact: bool,
+    /// Both name the same number or identifier.
+    pinned: bool,
     differs: bool,
     places: bool,
 }
@@ -92,8 +100,9 @@ impl Claim {
         let shorter = self.words.len().min(other.words.len()).max(1);
         // A restatement may name fewer things exactly, never different ones.
         let exact = self.exact.is_subset(&other.exact) || other.exact.is_subset(&self.exact);
+        let pinned = self.exact.intersection(&other.exact).next().is_some();
         let new = self.words.difference(&other.words).count() > 0;
         let places = self.places.is_empty() || other.places.is_empty() || self.places == other.places;
-        Shared { words, part: words as f64 / shorter as f64, exact, differs: !exact || new, places }
+        Shared { words, part: words as f64 / shorter as f64, exact, pinned, differs: !exact || new, places }
     }
 }

@@ -166,14 +166,10 @@ fn answer(scene: &Scene<'_>, said: &[&str]) -> Option<(Draft, usize)> {
         vec![Quote { turn, quote: shape::quote(question) }, scene.quote(sentence)],
     );
     let rest = sentence.get(first.len()..).unwrap_or_default();
-    let (reason, used) =
-        if words::tokens(rest).len() >= 2 { (Some(rest), 1) } else { (said.get(1).copied().filter(|s| is_reason(scene, s)), 2) };
-    draft.candidate.reason = reason.map(shape::tidy);
-    Some((draft, if draft_used(reason, rest) { 1 } else { used.min(said.len()) }))
-}
-
-fn draft_used(reason: Option<&str>, rest: &str) -> bool {
-    reason.is_none_or(|r| r == rest)
+    let own = words::tokens(rest).len() >= 2;
+    let next = said.get(1).copied().filter(|s| is_reason(scene, s));
+    draft.candidate.reason = if own { Some(rest) } else { next }.map(shape::tidy);
+    Some((draft, if !own && next.is_some() { 2 } else { 1 }))
 }
 
 /// An answer that repeats the whole question chooses nothing.

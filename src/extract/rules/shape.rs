@@ -53,6 +53,27 @@ pub fn tidy(text: &str) -> String {
     fit(text)
 }
 
+/// The things of a list inside one sentence: 一是 … 二是 …, "A and write B", "(1) … (2) …". One entry if it lists nothing.
+pub fn listed(text: &str) -> Vec<String> {
+    static BORDER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)[，,；;。]?\s?(?:[一二三四五]是|其[一二三]|第[一二三四]|[（(]?[1-9一二三][)）、])\s?|[;；]",
+            r"|,? and (?:also |then )?(write|rotate|remove|update|fix|add|clean|delete|migrate|move|rename|check|test|document|send|deploy|close|review|bump|replace|drop|finish|backfill)(?-u:\b)",
+        ))
+        .ok()
+    });
+    let Some(border) = BORDER.as_ref() else { return vec![text.to_owned()] };
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for hit in border.captures_iter(text) {
+        let Some(whole) = hit.get(0) else { continue };
+        parts.push(text.get(from..whole.start()).unwrap_or_default());
+        // The verb behind "and" belongs to the next one.
+        from = hit.get(1).map_or(whole.end(), |verb| verb.start());
+    }
+    parts.push(text.get(from..).unwrap_or_default());
+    parts.into_iter().map(tidy).filter(|p| words::tokens(p).len() >= 2).collect()
+}
+
 /// Cut to the width of a summary, at the last clause that fits.
 pub fn fit(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

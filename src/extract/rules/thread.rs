@@ -13,7 +13,10 @@ use crate::text::{sentences, words};
 /// The sentence that names the subject of an elliptic choice, with its turn: earlier in this turn, else the question
 /// of the assistant, else the last question or need of the user.
 pub fn subject<'a>(scene: &Scene<'a>, earlier: &[&'a str]) -> Option<(u32, &'a str)> {
-    let full = |text: &&str| subject_tokens(text).len() >= 2;
+    let full = |text: &&str| {
+        let clause = Clause::new(text, scene.language);
+        subject_tokens(text).len() >= 2 && (clause.asks() || !(clause.is_open() || clause.has(Mark::Order) || clause.raw_has(Mark::Correct)))
+    };
     let own = earlier.iter().rev().copied().find(|s| full(s)).map(|s| (scene.turn.number, s));
     own.or_else(|| choice_question(scene)).or_else(|| {
         let turn = scene.user_before?;
@@ -46,6 +49,10 @@ pub fn phrase(sentence: &str) -> String {
         .ok()
     });
     let text = sentence.trim_end_matches(['?', '？', '。', '.', '!']);
+    let clause = Clause::new(sentence, words::language(sentence));
+    if !clause.asks() {
+        return words::clip(&shape::tidy(&clause.body), 40.0);
+    }
     let stripped = match ASKING.as_ref() {
         Some(p) => p.replace_all(text, " ").into_owned(),
         None => text.to_owned(),
