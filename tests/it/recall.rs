@@ -326,7 +326,7 @@ fn decay_changes_what_is_expected() {
         let line = |change: &Change| match change {
             Change::Amend(memory) => memory.state.name(),
             Change::Archive { .. } => "archive",
-            Change::Forget { tombstone: false, .. } => "forget",
+            Change::Forget { tombstone: None, .. } => "forget",
             _ => "?",
         };
         let all = decay(store, &case.today, &Settings::default());
