@@ -74,7 +74,8 @@ pub fn clauses(text: &str) -> Vec<Clause> {
         let question = sentence.ends_with(['?', '？']) && !proposes(sentence);
         let parts = cut(sentence, |c, next| {
             matches!(c, '，' | '；' | '：' | '（' | '）' | '(' | ')' | ';')
-                || (matches!(c, ',' | ':') && next.is_none_or(char::is_whitespace))
+                || (c == ',' && next.is_none_or(|n| !n.is_ascii_digit()))
+                || (c == ':' && next.is_none_or(char::is_whitespace))
         });
         for part in parts {
             let mut folded = super::words::fold(part);

@@ -2,3 +2,4 @@
 
 mod ground;
 mod perfect;
+mod reconcile;

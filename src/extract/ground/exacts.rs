@@ -38,7 +38,7 @@ const SUFFIXES: &[&str] = &[
 
 /// Checks summary and reason against the quoted turns, their neighbours and the memories pointed to.
 pub(super) fn were_said(draft: &mut Draft, scene: &Scene) -> Finding {
-    let claim = draft.claim();
+    let claim = without_redactions(&draft.claim());
     let pointed = scene.pointed(draft);
     let around = |reach| format!("{}\n{pointed}", scene.sheet.window(&draft.evidence, reach));
     let talk = Talk::of(&around(NUMBER_REACH), &around(NAME_REACH), &around(TIME_REACH), scene.context.day);
@@ -50,6 +50,13 @@ pub(super) fn were_said(draft: &mut Draft, scene: &Scene) -> Finding {
     let Some(token) = hard.into_iter().chain(names(&claim)).find(|token| !talk.said_loosely(token)) else { return Finding::Fine };
     draft.note(Code::ENumber, format!("{token:?} was not said"));
     Finding::Doubt(Code::ENumber)
+}
+
+/// A claim without the marks of redaction, which nobody says.
+fn without_redactions(claim: &str) -> String {
+    let mut parts = claim.split("[REDACTED");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(']').map_or(part, |(_, rest)| rest))
 }
 
 /// What was said near the quotes, prepared for look-ups.

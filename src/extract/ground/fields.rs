@@ -155,7 +155,7 @@ pub(super) fn enough_keywords(draft: &mut Draft, _: &Scene) -> Finding {
     };
     given.iter().for_each(|word| add(word, *KEYWORDS.end()));
     let enough = *KEYWORDS.start();
-    for word in candidate.topic.clone().into_iter().chain(exact_names(&candidate.summary)).chain(plain_words(&candidate.summary)) {
+    for word in candidate.topic.clone().into_iter().chain(exact_names(&candidate.summary)).chain(plain_words(&candidate.summary)).chain(pieces(&candidate.summary)) {
         add(&word, enough);
     }
     candidate.keywords = kept;
@@ -191,4 +191,11 @@ fn plain_words(summary: &str) -> Vec<String> {
         if word.chars().any(is_cjk) { (2..=8).contains(&letters) } else { letters >= 4 && word.chars().any(char::is_alphabetic) }
     });
     words
+}
+
+/// The last resort of a short summary: CJK letters in twos, and any Latin word.
+fn pieces(summary: &str) -> Vec<String> {
+    let wide: Vec<char> = summary.chars().filter(|c| is_cjk(*c)).collect();
+    let latin = summary.split(|c: char| !c.is_alphanumeric() || is_cjk(c)).filter(|w| w.chars().count() >= 2).map(str::to_owned);
+    wide.chunks(2).filter(|two| two.len() == 2).map(|two| two.iter().collect()).chain(latin).collect()
 }
