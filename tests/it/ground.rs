@@ -1,4 +1,5 @@
 //! Grounding by cases: a talk, a candidate, what becomes of it. A new case is a new entry of a file in `tests/cases/ground`.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may fail and tell")]
 
 use std::path::Path;
 
@@ -89,7 +90,8 @@ fn run(case: &Case) -> Verdict {
     candidate.until_date.clone_from(&case.until);
     candidate.voice = case.voice.unwrap_or_default();
     candidate.strength = if case.weak { Strength::Weak } else { Strength::Strong };
-    candidate.relations = case.points.iter().map(|(id, kind)| Pointer { id: id.clone(), kind: RelationType::parse(kind).unwrap() }).collect();
+    candidate.relations =
+        case.points.iter().map(|(id, kind)| Pointer { id: id.clone(), kind: RelationType::parse(kind).unwrap() }).collect();
     candidate.evidence = case.quotes.iter().map(|(turn, quote)| Quote { turn: *turn, quote: quote.clone() }).collect();
     let context = Context { conversation: &talk, known: &known, tombstones: &stones, day: &case.day };
     ground(vec![candidate], &context).remove(0)
@@ -121,7 +123,23 @@ fn every_case_gets_its_verdict() {
 fn every_code_has_cases_of_both_kinds_in_both_languages() {
     let cases = cases();
     let wide = |case: &Case| case.says.chars().any(claude_mem::text::words::is_cjk);
-    for code in ["E_QUOTE", "E_SHORT", "E_ROLE", "E_NUMBER", "E_COVER", "E_NEG", "E_OVERTURNED", "E_ECHO", "E_SECRET", "E_INJECT", "E_LITERAL_NULL", "E_LONG", "E_DATE", "E_TOMBSTONE", "WEAK"] {
+    for code in [
+        "E_QUOTE",
+        "E_SHORT",
+        "E_ROLE",
+        "E_NUMBER",
+        "E_COVER",
+        "E_NEG",
+        "E_OVERTURNED",
+        "E_ECHO",
+        "E_SECRET",
+        "E_INJECT",
+        "E_LITERAL_NULL",
+        "E_LONG",
+        "E_DATE",
+        "E_TOMBSTONE",
+        "WEAK",
+    ] {
         for chinese in [false, true] {
             assert!(cases.iter().any(|c| c.expect.contains(code) && wide(c) == chinese), "{code}, chinese: {chinese}");
         }
@@ -142,7 +160,29 @@ fn no_verdict_holds_a_secret_and_every_kept_one_has_keywords() {
 
 #[test]
 fn foreign_text_never_panics() {
-    let pieces = ["", " ", "不", "n't", "'", "10k", "2026-02-30", "日", "\u{0}", "é", "👩‍👩‍👧", "[[", "</claude-mem", "３", "一二三", "～/", "A::b", "9999999999999999999999", "万亿", "İ", "ß"];
+    let pieces = [
+        "",
+        " ",
+        "不",
+        "n't",
+        "'",
+        "10k",
+        "2026-02-30",
+        "日",
+        "\u{0}",
+        "é",
+        "👩‍👩‍👧",
+        "[[",
+        "</claude-mem",
+        "３",
+        "一二三",
+        "～/",
+        "A::b",
+        "9999999999999999999999",
+        "万亿",
+        "İ",
+        "ß",
+    ];
     for a in pieces {
         for b in pieces {
             let text = format!("{a}{b} {b}{a}");

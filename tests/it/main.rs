@@ -1,5 +1,5 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
 
 mod ground;
-mod perfect;
+mod damage;
 mod reconcile;

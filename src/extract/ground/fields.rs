@@ -54,7 +54,12 @@ fn clean_fields(draft: &mut Draft) -> bool {
 
 /// Text that addresses an AI, closes our blocks, or gives orders to a memory without being the user's.
 pub(super) fn no_injection(draft: &mut Draft, _: &Scene) -> Finding {
-    let fields = [Some(&draft.candidate.summary), draft.candidate.reason.as_ref(), draft.candidate.topic.as_ref(), draft.candidate.until_event.as_ref()];
+    let fields = [
+        Some(&draft.candidate.summary),
+        draft.candidate.reason.as_ref(),
+        draft.candidate.topic.as_ref(),
+        draft.candidate.until_event.as_ref(),
+    ];
     let claims: Vec<String> = fields.into_iter().flatten().map(|t| fold(t)).collect();
     let quotes = |user: bool| draft.evidence.iter().filter(move |e| (e.speaker == Speaker::User) == user).map(|e| fold(&e.quote));
     let all = || claims.iter().cloned().chain(quotes(true)).chain(quotes(false));
@@ -155,7 +160,14 @@ pub(super) fn enough_keywords(draft: &mut Draft, _: &Scene) -> Finding {
     };
     given.iter().for_each(|word| add(word, *KEYWORDS.end()));
     let enough = *KEYWORDS.start();
-    for word in candidate.topic.clone().into_iter().chain(exact_names(&candidate.summary)).chain(plain_words(&candidate.summary)).chain(pieces(&candidate.summary)) {
+    for word in candidate
+        .topic
+        .clone()
+        .into_iter()
+        .chain(exact_names(&candidate.summary))
+        .chain(plain_words(&candidate.summary))
+        .chain(pieces(&candidate.summary))
+    {
         add(&word, enough);
     }
     candidate.keywords = kept;

@@ -112,7 +112,8 @@ fn weight(word: &str) -> usize {
 }
 
 /// Words that deny are the sign, not the thing.
-const DENYING: &[&str] = &["not", "no", "never", "don't", "doesn't", "didn't", "isn't", "aren't", "won't", "can't", "cannot", "none", "nothing", "only"];
+const DENYING: &[&str] =
+    &["not", "no", "never", "don't", "doesn't", "didn't", "isn't", "aren't", "won't", "can't", "cannot", "none", "nothing", "only"];
 
 /// CJK letters that deny or glue.
 const GLUE: &str = "不别没勿无未的了是在就都也还再要会将把被给和与及或吧呢啊吗一、个这那はがをにでとものなしたまするる은는이가을를에의도";
