@@ -28,9 +28,9 @@ const OSC52_MOST: usize = 74_000;
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// A desktop session is reachable (`DISPLAY` or `WAYLAND_DISPLAY`).
-    pub desktop: bool,
+    pub display: bool,
     /// Logged in from another machine (`SSH_CONNECTION`, `SSH_TTY`, `SSH_CLIENT`).
-    pub ssh: bool,
+    pub remote: bool,
     /// Inside tmux (`TMUX`).
     pub tmux: bool,
     /// The terminal to speak OSC 52 to (`/dev/tty`), if there is a person at one.
@@ -46,8 +46,8 @@ impl Surroundings {
     pub fn of(env: &Env, at_terminal: bool, program: PathBuf, file: PathBuf) -> Self {
         let any = |names: &[&str]| names.iter().any(|name| env.var(name).is_some());
         Self {
-            desktop: any(&["DISPLAY", "WAYLAND_DISPLAY"]),
-            ssh: any(&["SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT"]),
+            display: any(&["DISPLAY", "WAYLAND_DISPLAY"]),
+            remote: any(&["SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT"]),
             tmux: any(&["TMUX"]),
             terminal: at_terminal.then(|| PathBuf::from("/dev/tty")),
             program,
@@ -91,11 +91,11 @@ const LASTING_CLIPBOARD: bool = cfg!(any(target_os = "macos", windows));
 /// The ways to try, in order. Over SSH the clipboard of a Mac or PC is the wrong machine's; an X display that SSH
 /// forwards is the right one's.
 fn ways(place: &Surroundings, lasting_clipboard: bool) -> Vec<Way> {
-    let remote = (place.ssh || place.tmux) && place.terminal.is_some();
+    let by_terminal = (place.remote || place.tmux) && place.terminal.is_some();
     let table = [
-        (Way::Direct, lasting_clipboard && !place.ssh),
-        (Way::Helper, !lasting_clipboard && place.desktop),
-        (Way::Osc52, remote),
+        (Way::Direct, lasting_clipboard && !place.remote),
+        (Way::Helper, !lasting_clipboard && place.display),
+        (Way::Osc52, by_terminal),
         (Way::File, true),
     ];
     table.into_iter().filter(|(_, open)| *open).map(|(way, _)| way).collect()
@@ -109,19 +109,31 @@ pub fn copy(text: &str, place: &Surroundings) -> Result<Outcome> {
     let mut failures = Vec::new();
     for way in ways(place, LASTING_CLIPBOARD) {
         let done = match way {
-            Way::Direct => direct(text).map(|()| (How::Arboard, None)),
-            Way::Helper => helper(text, &place.program, READY).map(|()| (How::Arboard, None)),
-            Way::Osc52 => osc52(text, place).map(|note| (How::Osc52, Some(note))),
-            Way::File => file(text, &place.file).map(|()| (How::File(place.file.clone()), Some("there is no clipboard here".to_owned()))),
+            Way::Direct => direct(text).map(|()| How::Arboard),
+            Way::Helper => helper(text, &place.program, READY).map(|()| How::Arboard),
+            Way::Osc52 => osc52(text, place).map(|()| How::Osc52),
+            Way::File => file(text, &place.file).map(|()| How::File(place.file.clone())),
         };
         match done {
-            Ok((how, _)) if !failures.is_empty() => return Ok(Outcome { how, note: Some(failures.join("; ")) }),
-            Ok((how, note)) => return Ok(Outcome { how, note }),
+            Ok(how) => return Ok(Outcome { note: note(&how, place, &failures), how }),
             Err(error) if way == Way::File => return Err(error),
             Err(error) => failures.push(error.message),
         }
     }
     Err(Error::failure("the text could not be copied").hint("use --print"))
+}
+
+/// What there is to say about a way: the failures before it, and what cannot be known.
+fn note(how: &How, place: &Surroundings, failures: &[String]) -> Option<String> {
+    let mut notes = failures.to_vec();
+    match how {
+        How::Arboard => {}
+        How::Osc52 if place.tmux => notes.push("if nothing arrives, run: tmux set -g set-clipboard on".to_owned()),
+        How::Osc52 => notes.push("if nothing arrives, the terminal does not support OSC 52: use --print".to_owned()),
+        How::File(_) if notes.is_empty() => notes.push("no clipboard was found".to_owned()),
+        How::File(_) => {}
+    }
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 fn unreachable_clipboard(error: &arboard::Error) -> Error {
@@ -193,10 +205,10 @@ fn osc52_sequence(payload: &str, tmux: bool) -> String {
     if tmux { format!("{plain}\u{1b}Ptmux;{}\u{1b}\\", plain.replace('\u{1b}', "\u{1b}\u{1b}")) } else { plain }
 }
 
-fn osc52(text: &str, place: &Surroundings) -> Result<String> {
+fn osc52(text: &str, place: &Surroundings) -> Result<()> {
     let payload = base64::engine::general_purpose::STANDARD.encode(text);
     if payload.len() > OSC52_MOST {
-        return Err(Error::failure("the text is too long for the terminal's clipboard").hint("lower --budget"));
+        return Err(Error::failure("the text is too long for the clipboard of the terminal").hint("lower --budget"));
     }
     let Some(terminal) = &place.terminal else { return Err(Error::failure("there is no terminal")) };
     let mut options = std::fs::OpenOptions::new();
@@ -204,12 +216,7 @@ fn osc52(text: &str, place: &Surroundings) -> Result<String> {
     let opened = options.write(true).open(terminal);
     opened
         .and_then(|mut tty| tty.write_all(osc52_sequence(&payload, place.tmux).as_bytes()))
-        .map_err(|e| Error::io("write to", terminal, &e))?;
-    Ok(if place.tmux {
-        "sent to the terminal; if nothing arrives, run: tmux set -g set-clipboard on".to_owned()
-    } else {
-        "sent to the terminal; if nothing arrives, it does not support OSC 52: use --print".to_owned()
-    })
+        .map_err(|e| Error::io("write to", terminal, &e))
 }
 
 fn file(text: &str, path: &Path) -> Result<()> {
@@ -223,8 +230,8 @@ fn file(text: &str, path: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn place(desktop: bool, ssh: bool, tmux: bool, terminal: Option<&Path>) -> Surroundings {
-        Surroundings { desktop, ssh, tmux, terminal: terminal.map(Path::to_path_buf), ..Surroundings::default() }
+    fn place(display: bool, remote: bool, tmux: bool, terminal: Option<&Path>) -> Surroundings {
+        Surroundings { display, remote, tmux, terminal: terminal.map(Path::to_path_buf), ..Surroundings::default() }
     }
 
     #[test]

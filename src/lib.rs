@@ -3,12 +3,14 @@
 //! The straight line: `transcript` reads, `text` cleans, `extract` proposes, `extract::ground` checks,
 //! `reconcile` plans, `store` commits; `recall` brings it back. ARCHITECTURE.md has the map.
 
+pub mod clipboard;
+pub mod cli;
 pub mod config;
 pub mod env;
 pub mod error;
 pub mod extract;
-pub mod clipboard;
 pub mod model;
+pub mod pipeline;
 pub mod recall;
 pub mod reconcile;
 pub mod store;

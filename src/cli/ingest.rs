@@ -139,12 +139,12 @@ fn project_of(app: &App, store: &Store, named: Option<&str>, everywhere: bool, c
     }
     let recorded = conversation.cwd.as_deref().map(Path::new);
     if let Some(cwd) = recorded.filter(|cwd| everywhere || cwd.is_dir()) {
-        let root = identity::repository(cwd).unwrap_or_else(|| cwd.to_owned());
-        let name = match store.project_of(&root)? {
+        let name = match store.project_of(cwd)? {
             Some(name) => name,
             None => {
+                let root = identity::root_of(cwd);
                 let name = store.default_name(&root)?;
-                app.make_project(store, &name, Some(&root.to_string_lossy()))?;
+                app.make_project(store, &name, Some(&root.path))?;
                 name
             }
         };
@@ -152,9 +152,9 @@ fn project_of(app: &App, store: &Store, named: Option<&str>, everywhere: bool, c
     }
     if app.here(store)? == Here::Nowhere && store.projects()?.is_empty() {
         // A first try outside every repository: the conversation's own folder gives the name.
-        let root = recorded.unwrap_or(&app.env.cwd);
-        let name = store.default_name(root)?;
-        app.make_project(store, &name, Some(&root.to_string_lossy()))?;
+        let root = identity::root_of(recorded.unwrap_or(&app.env.cwd));
+        let name = store.default_name(&root)?;
+        app.make_project(store, &name, Some(&root.path))?;
         return Ok((name, None));
     }
     let name = app.project_to_write(store)?;
@@ -201,7 +201,10 @@ fn plan(app: &App, run: &Run<'_>, files: &Sources) -> Result<()> {
         return Ok(());
     }
     app.ui.line(&format!("{} to read, {skipped} without anything new or worth a call", count(jobs.len(), "conversation", "conversations")));
-    let price = estimate.cost_usd.map_or_else(|| "price unknown".to_owned(), |usd| format!("at most ≈${usd:.4}"));
+    let price = match (estimate.cost_usd, estimate.most_usd) {
+        (Some(usd), Some(most)) => format!("≈${usd:.4}, at most ${most:.4}"),
+        _ => "price unknown".to_owned(),
+    };
     app.ui.line(&format!(
         "with {}: {}, ≈{} tokens in, ≈{} out, {price}",
         settings.model,

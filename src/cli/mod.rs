@@ -3,6 +3,22 @@
 pub mod ui;
 
 mod app;
+mod backup;
+mod config;
+mod edit;
+mod forget;
+mod history;
+mod ingest;
+mod inject;
+mod list;
+mod project;
+mod prune;
+mod remember;
+mod refine;
+mod review;
+mod shell;
+mod stats;
+mod transfer;
 
 pub use app::App;
 
@@ -59,11 +75,9 @@ struct Global {
     yes: bool,
 }
 
-/// Declares the commands: variant, module, doc comment = help; the enum and the one match follow from it.
+/// Declares the commands: the enum and the one match. Their help is the doc comment of the struct.
 macro_rules! commands {
     ($($(#[$meta:meta])* $variant:ident($module:ident::$args:ident)),+ $(,)?) => {
-        $(mod $module;)+
-
         #[derive(Debug, Subcommand)]
         enum Command { $($(#[$meta])* $variant($module::$args)),+ }
 
@@ -73,6 +87,34 @@ macro_rules! commands {
             }
         }
     };
+}
+
+commands! {
+    Ingest(ingest::IngestArgs),
+    Inject(inject::InjectArgs),
+    Remember(remember::RememberArgs),
+    List(list::ListArgs),
+    Show(list::ShowArgs),
+    Edit(edit::EditArgs),
+    Forget(forget::ForgetArgs),
+    Review(review::ReviewArgs),
+    Resolve(review::ResolveArgs),
+    Refine(refine::RefineArgs),
+    Prune(prune::PruneArgs),
+    Undo(history::UndoArgs),
+    History(history::HistoryArgs),
+    Verify(history::VerifyArgs),
+    Backup(backup::BackupArgs),
+    Restore(backup::RestoreArgs),
+    Import(transfer::ImportArgs),
+    Export(transfer::ExportArgs),
+    Project(project::ProjectArgs),
+    Stats(stats::StatsArgs),
+    Config(config::ConfigArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
+    #[command(name = "__clipboard")]
+    Clipboard(shell::ClipboardArgs),
 }
 
 /// The command line as clap sees it, for completions, the manual and tests.

@@ -76,7 +76,7 @@ impl RememberArgs {
         }
         memory.topic.clone_from(&self.topic);
         memory.reason.clone_from(&self.why);
-        memory.keywords = ground::keywords(&memory.summary, self.keyword.clone());
+        memory.keywords = ground::keywords(&self.keyword, self.topic.as_deref(), &memory.summary);
         memory.scope = self.global.then(|| "global".to_owned());
         memory.origin = Origin::Manual;
         memory.created = Some(app.env.now());

@@ -2,8 +2,10 @@
 
 use clap::Args;
 use clap_complete::Shell;
+use std::io::Read;
 
 use super::app::App;
+use crate::clipboard;
 use crate::error::{Error, Result};
 
 /// Print completions for a shell
@@ -46,5 +48,19 @@ impl ManArgs {
         }
         app.ui.data(&String::from_utf8_lossy(&out));
         Ok(())
+    }
+}
+
+/// Hold a text on the clipboard for a while; started by inject, not by people
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub struct ClipboardArgs {}
+
+impl ClipboardArgs {
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        let mut text = String::new();
+        std::io::stdin().lock().read_to_string(&mut text).map_err(|e| Error::failure(format!("stdin cannot be read: {e}")))?;
+        clipboard::serve(&text, &mut app.ui.raw())
     }
 }

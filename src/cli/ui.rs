@@ -122,6 +122,11 @@ impl Ui {
         }
     }
 
+    /// stdout as it is, for one helper that speaks to its parent.
+    pub fn raw(&self) -> std::io::Stdout {
+        std::io::stdout()
+    }
+
     fn choice_for(&self, stream: &impl anstream::stream::RawStream) -> ColorChoice {
         if self.choice == ColorChoice::Auto { AutoStream::choice(stream) } else { self.choice }
     }

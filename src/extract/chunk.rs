@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::model::{Speaker, Turn};
-use crate::text::words::is_cjk;
+use crate::text::tokens::estimate;
 
 /// Turns that are shown again before a piece, at most.
 pub const OVERLAP_TURNS: usize = 6;
@@ -22,15 +22,9 @@ pub struct Chunk {
     pub body: Range<usize>,
 }
 
-/// Estimated tokens of a text: 1.2 per CJK letter, one per 3.6 other characters.
-pub fn tokens(text: &str) -> u64 {
-    let (cjk, other) = text.chars().fold((0u64, 0u64), |(c, o), ch| if is_cjk(ch) { (c + 1, o) } else { (c, o + 1) });
-    (cjk as f64 * 1.2 + other as f64 / 3.6).ceil() as u64
-}
-
 /// Tokens of a turn as shown, its mark included.
 fn size(turn: &Turn) -> u64 {
-    tokens(&turn.text) + 6
+    estimate(&turn.text) + 6
 }
 
 /// Pieces that cover every turn behind number `after`, in order, each of at most `budget` tokens where turns allow it.

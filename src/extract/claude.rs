@@ -65,6 +65,8 @@ struct Learned {
     no_format: bool,
     no_cache: bool,
     spent: f64,
+    /// The most that requests under way can cost: several conversations may be extracted at once.
+    under_way: f64,
 }
 
 /// The backend.
@@ -118,25 +120,18 @@ impl<'a> Claude<'a> {
         (Shape { temperature, format: takes_format, cache: self.server.is_anthropic() && !learned.no_cache }, notes)
     }
 
-    /// Stops before a request that could pass a cap.
-    fn check_caps(&self, request: &Request) -> Result<()> {
-        let Some(next) = most(&self.settings, request) else { return Ok(()) };
-        let spent = self.learned.borrow().spent;
-        if let Some(cap) = self.settings.max_cost.filter(|cap| spent + next > *cap) {
-            return Err(Error::new(
-                Kind::Api,
-                format!("the next request could cost ${next:.4}; ${spent:.4} of --max-cost ${cap:.4} are spent"),
-            )
-            .hint("raise --max-cost; `--plan` shows calls and price before any is made"));
+    /// Stops before a request that could pass a cap, counting the requests that are under way.
+    fn check_caps(&self, next: f64) -> Result<()> {
+        let (spent, under_way) = (self.learned.borrow().spent, self.learned.borrow().under_way);
+        if let Some(cap) = self.settings.max_cost.filter(|cap| spent + under_way + next > *cap) {
+            let message = format!("the next request could cost ${next:.4}, and ${spent:.4} of --max-cost ${cap:.4} are spent");
+            return Err(Error::new(Kind::Api, message).hint("raise --max-cost; --plan shows calls and price before any is made"));
         }
         if let Some(cap) = self.settings.daily_cap {
             let today = ledger::spent_on(&ledger::read(&self.ledger)?.0, &self.env.today());
-            if today + next > cap {
-                return Err(Error::new(
-                    Kind::Api,
-                    format!("the next request could cost ${next:.4}; ${today:.4} of today's ${cap:.2} are spent"),
-                )
-                .hint("raise daily_cap in config.toml, or run again tomorrow"));
+            if today + under_way + next > cap {
+                let message = format!("the next request could cost ${next:.4}, and ${today:.4} of the daily cap ${cap:.2} are spent");
+                return Err(Error::new(Kind::Api, message).hint("raise claude.daily_cap_usd in config.toml, or run again tomorrow"));
             }
         }
         Ok(())
@@ -150,13 +145,14 @@ impl<'a> Claude<'a> {
         shape: Shape,
         usage: &mut Usage,
         notes: &mut Vec<String>,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Reply, Box<Failure>> {
         let body = api::body(request, &self.settings.model, self.settings.max_output_tokens, shape);
         let key = request.key();
+        // A model without a price: no cap can be checked, and `shape` says so.
+        let most = most(&self.settings, request);
         retry::retry(self.settings.retry, async || {
-            self.check_caps(request).map_err(capped)?;
-            let result = api::post(&self.client, &self.server, &body).await;
-            let mut line = Line {
+            most.map_or(Ok(()), |next| self.check_caps(next)).map_err(capped)?;
+            let line = Line {
                 at: self.env.now(),
                 project: about.project.to_owned(),
                 session: about.session.to_owned(),
@@ -165,6 +161,9 @@ impl<'a> Claude<'a> {
                 prompt: request.version.to_owned(),
                 ..Line::default()
             };
+            let under_way = UnderWay::begin(self, most.unwrap_or(0.0), line);
+            let result = api::post(&self.client, &self.server, &body).await;
+            let mut line = under_way.end();
             match &result {
                 Ok((message, _)) => {
                     let Usage { input, output, cache_read, cache_write, .. } = message.usage;
@@ -185,10 +184,10 @@ impl<'a> Claude<'a> {
                 notes.push(format!("this call is missing in the ledger: {e}"));
             }
             let (message, raw) = result?;
-            if let Some(dir) = &self.record {
-                if let Err(e) = replay::save(dir, request, &raw) {
-                    notes.push(format!("the answer was not recorded: {e}"));
-                }
+            if let Some(dir) = &self.record
+                && let Err(e) = replay::save(dir, request, &raw)
+            {
+                notes.push(format!("the answer was not recorded: {e}"));
             }
             Ok(Reply { text: message.text, stop: message.stop, usage: Usage::default(), model: message.model, notes: vec![] })
         })
@@ -216,6 +215,35 @@ impl<'a> Claude<'a> {
     }
 }
 
+/// A request under way. Dropped before its end (Ctrl-C) it is in the ledger all the same: it may be billed.
+struct UnderWay<'c> {
+    claude: &'c Claude<'c>,
+    most: f64,
+    line: Option<Line>,
+}
+
+impl<'c> UnderWay<'c> {
+    fn begin(claude: &'c Claude<'c>, most: f64, line: Line) -> Self {
+        claude.learned.borrow_mut().under_way += most;
+        Self { claude, most, line: Some(line) }
+    }
+
+    /// Its ledger line, now to be completed.
+    fn end(mut self) -> Line {
+        self.line.take().unwrap_or_default()
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.claude.learned.borrow_mut().under_way -= self.most;
+        if let Some(line) = self.line.take() {
+            // Nobody is left who could be told of a failure.
+            let _ = ledger::append(&self.claude.ledger, &Line { outcome: "interrupted".into(), ..line });
+        }
+    }
+}
+
 /// The most a request can cost, in dollars: the estimate with a margin for newer tokenizers, and the whole output limit.
 pub(super) fn most(settings: &ClaudeSettings, request: &Request) -> Option<f64> {
     let usage = Usage { input: request.tokens() * 13 / 10, output: settings.max_output_tokens.into(), ..Usage::default() };
@@ -223,8 +251,8 @@ pub(super) fn most(settings: &ClaudeSettings, request: &Request) -> Option<f64> 
 }
 
 /// A cap is no failure of a request: it goes to the user as it is, and not into the ledger.
-fn capped(error: Error) -> Attempt<Failure> {
-    Attempt::Fatal(Failure { status: 0, outcome: "cap".into(), detail: String::new(), error })
+fn capped(error: Error) -> Attempt<Box<Failure>> {
+    Attempt::Fatal(Box::new(Failure { status: 0, outcome: "cap".into(), detail: String::new(), error }))
 }
 
 fn too_long(failure: &Failure) -> bool {

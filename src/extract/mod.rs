@@ -2,17 +2,20 @@
 
 pub mod answer;
 pub mod api;
+pub mod backend;
 pub mod carry;
 pub mod chunk;
 pub mod claude;
+pub mod estimate;
 pub mod ground;
 pub mod ladder;
 pub mod ledger;
-pub mod plan;
 pub mod prices;
 pub mod prompt;
+pub mod refine;
 pub mod replay;
 pub mod retry;
+pub mod rules;
 
 pub use api::{Key, Timeouts};
 pub use claude::{Claude, ClaudeSettings};
@@ -20,10 +23,8 @@ pub use replay::Replay;
 pub use retry::Policy;
 
 use std::future::Future;
-use std::path::PathBuf;
 use std::pin::Pin;
 
-use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::{Candidate, Conversation, Memory};
 
@@ -148,66 +149,4 @@ pub trait Extractor {
     /// # Errors
     /// When the backend cannot answer (key refused, no network, cap reached): the cursor then stays where it is.
     fn extract<'a>(&'a self, job: &'a Job) -> Pending<'a>;
-}
-
-/// What backends are opened with; each takes what it needs.
-#[derive(Clone, Debug)]
-pub struct Setup<'a> {
-    /// Clock.
-    pub env: &'a Env,
-    /// Settings of the Messages API; also decides the pieces of recorded conversations.
-    pub claude: ClaudeSettings,
-    /// `ledger.jsonl`.
-    pub ledger: PathBuf,
-    /// `--record DIR`.
-    pub record: Option<PathBuf>,
-    /// `--replay DIR`.
-    pub replay: Option<PathBuf>,
-    /// `--dump-requests DIR`.
-    pub dump: Option<PathBuf>,
-}
-
-/// A backend by its name.
-#[derive(Debug)]
-pub struct Backend {
-    /// Name in flags, config and receipts.
-    pub name: &'static str,
-    /// One line for `--help` and `doctor`.
-    pub about: &'static str,
-    /// Whether the conversation leaves this machine (for `claude`: unless `base_url` is local).
-    pub sends: bool,
-    /// Makes it ready.
-    pub open: for<'a> fn(Setup<'a>) -> Result<Box<dyn Extractor + 'a>>,
-}
-
-/// Every backend. A new one is a file and a row here.
-pub const BACKENDS: &[Backend] = &[
-    Backend {
-        name: "claude",
-        about: "the Messages API of Anthropic, or any server that speaks it",
-        sends: true,
-        open: |s| Ok(Box::new(Claude::new(s.claude, s.env, s.ledger, s.record)?)),
-    },
-    Backend {
-        name: "replay",
-        about: "recorded answers from --replay DIR",
-        sends: false,
-        open: |s| Ok(Box::new(Replay { answers: s.replay, dump: s.dump, budget: s.claude.max_input_tokens })),
-    },
-];
-
-/// The backend of this name, ready. `--dump-requests` and `--replay` make no call whatever the name, so they come first.
-///
-/// # Errors
-/// An unknown name, or whatever the backend lacks.
-pub fn open<'a>(name: &str, setup: Setup<'a>) -> Result<Box<dyn Extractor + 'a>> {
-    let name = if setup.dump.is_some() || setup.replay.is_some() { "replay" } else { name };
-    let backend = BACKENDS.iter().find(|b| b.name == name).ok_or_else(|| {
-        let names: Vec<_> = BACKENDS.iter().map(|b| b.name).collect();
-        Error::new(Kind::Usage, format!("there is no extractor {name:?}")).hint(format!("one of {}", names.join(", ")))
-    })?;
-    if name == "replay" && setup.replay.is_none() && setup.dump.is_none() {
-        return Err(Error::new(Kind::Usage, "the extractor replay needs recorded answers").hint("add --replay DIR"));
-    }
-    (backend.open)(setup)
 }

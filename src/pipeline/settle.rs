@@ -5,11 +5,11 @@ use super::ingest::{Run, snapshots};
 use super::prepare::Prepared;
 use crate::error::{Error, Kind, Result};
 use crate::extract::ground::{self, Verdict};
-use crate::extract::{Extraction, Job};
+use crate::extract::{Extraction, Job, Unfinished};
 use crate::model::plan::{Plan, SessionRecord};
 use crate::model::{Change, Origin};
 use crate::reconcile::{self, ReconcileContext};
-use crate::store::{GLOBAL, Snapshot};
+use crate::store::{GLOBAL, Snapshot, disk, layout};
 use crate::text::redact::redact;
 
 /// Times a plan is made anew because somebody else committed in between.
@@ -27,6 +27,16 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction) -> Resu
     report.rejected.extend(extraction.refused.iter().map(|r| (r.code, redact(&r.summary).text)));
     if let Some(why) = &extraction.skipped {
         report.skipped = Some(why.clone());
+    }
+    if let Some(Unfinished::Quarantine(answer)) = &extraction.unfinished {
+        quarantine(run, &report.session, answer)?;
+    }
+    if let Some(error) = extraction.unfinished.as_ref().and_then(Unfinished::error) {
+        return Err(error);
+    }
+    if let Some(Unfinished::Dumped(key)) = &extraction.unfinished {
+        report.skipped = Some(format!("request {key} written, nothing asked"));
+        return Ok(report);
     }
     let Some(record) = record else { return Ok(report) };
     let mut tries = 0;
@@ -48,10 +58,17 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction) -> Resu
     }
 }
 
+/// Keeps an answer that could not be used, for whoever wants to see it: `.state/quarantine/SESSION.txt`.
+fn quarantine(run: &Run<'_>, session: &str, answer: &str) -> Result<()> {
+    let folder = layout::state(run.store.home()).join("quarantine");
+    disk::create_dir(&folder)?;
+    disk::write(&folder.join(format!("{session}.txt")), redact(answer).text.as_bytes())
+}
+
 fn commit(run: &Run<'_>, plans: &[Plan]) -> Result<Option<u64>> {
     let mut last = None;
     for plan in plans {
-        last = Some(run.store.commit(plan, &|| run.env.new_id())?.commit);
+        last = run.store.commit(plan, &|| run.env.new_id())?.seq;
     }
     Ok(last)
 }

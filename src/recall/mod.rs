@@ -9,6 +9,7 @@ pub mod select;
 
 use crate::model::Id;
 use crate::store::Snapshot;
+use crate::text::tokens;
 use crate::text::words::Language;
 
 /// How much of the store an injection looks at (design: "Injection").
@@ -64,7 +65,7 @@ impl Budget {
     /// Size of a text in the budget's own unit.
     pub fn size(self, text: &str) -> usize {
         match self {
-            Self::Tokens(_) => score::tokens(text),
+            Self::Tokens(_) => usize::try_from(tokens::estimate(text)).unwrap_or(usize::MAX),
             Self::Utf16(_) => text.encode_utf16().count(),
         }
     }
@@ -187,14 +188,16 @@ pub fn inject(snapshots: &[&Snapshot], request: &Request) -> Injection {
     let frame = render::Frame { words: &words, project, mode: request.mode };
     let budget = request.budget;
 
+    let all = selection.picks.iter().map(|p| p.members.len()).sum::<usize>();
+    let missing = |chosen: &[render::Line<'_>]| all - chosen.iter().map(|l| l.pick.members.len()).sum::<usize>();
     let mut chosen = fit(&selection.picks, &frame, budget, 0);
     if chosen.len() < selection.picks.len() {
-        chosen = fit(&selection.picks, &frame, budget, selection.picks.len());
+        chosen = fit(&selection.picks, &frame, budget, all);
     }
-    let mut text = frame.text(&chosen, selection.picks.len() - chosen.len());
+    let mut text = frame.text(&chosen, missing(&chosen));
     // An estimate of tokens need not add up; the whole text is what counts.
     while budget.size(&text) > budget.most() && chosen.pop().is_some() {
-        text = frame.text(&chosen, selection.picks.len() - chosen.len());
+        text = frame.text(&chosen, missing(&chosen));
     }
     if chosen.is_empty() {
         text.clear();
@@ -259,20 +262,9 @@ pub struct Row {
 
 /// What was said and why, then what was not and why.
 pub fn explain(injection: &Injection) -> Vec<Row> {
-    let said = injection.items.iter().map(|i| Row {
-        id: i.id.clone(),
-        said: true,
-        score: Some(i.score),
-        size: i.size,
-        why: i.why.clone(),
-    });
-    let out = injection.left_out.iter().map(|l| Row {
-        id: l.id.clone(),
-        said: false,
-        score: None,
-        size: 0,
-        why: l.reason.words().to_owned(),
-    });
+    let said = injection.items.iter().map(|i| Row { id: i.id.clone(), said: true, score: Some(i.score), size: i.size, why: i.why.clone() });
+    let out =
+        injection.left_out.iter().map(|l| Row { id: l.id.clone(), said: false, score: None, size: 0, why: l.reason.words().to_owned() });
     said.chain(out).collect()
 }
 

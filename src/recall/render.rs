@@ -11,12 +11,8 @@ use super::escape;
 use super::select::{Known, Pick, Section};
 use super::{Budget, Mode};
 use crate::model::{Id, Layer, Validity};
+use crate::text::tags::{CLOSE, OPEN};
 use crate::text::words::{self, Language};
-
-/// Opens our block.
-pub const OPEN: &str = "<claude-mem>";
-/// Closes our block.
-pub const CLOSE: &str = "</claude-mem>";
 
 const ENGLISH: &str = include_str!("../../prompts/inject/en.md");
 const CHINESE: &str = include_str!("../../prompts/inject/zh.md");
@@ -54,7 +50,6 @@ impl Words {
 
     /// A phrase as it stands.
     fn phrase(&self, name: &str) -> &'static str {
-        debug_assert!(self.0.contains_key(name), "no phrase {name}");
         self.0.get(name).copied().unwrap_or_default()
     }
 
@@ -77,10 +72,16 @@ impl Words {
         escape::line(text, max, self.phrase("recorded"))
     }
 
+    /// A summary without its full stop, since a line goes on behind it.
+    fn summary(&self, text: &str) -> String {
+        let text = self.safe(text, words::MAX_WIDTH);
+        text.strip_suffix('。').or_else(|| text.strip_suffix('.').filter(|t| !t.ends_with('.'))).unwrap_or(&text).to_owned()
+    }
+
     /// `summary — why: reason (2025-06-10, until 2026-03-06)`
     fn memory(&self, known: &Known<'_>) -> String {
         let memory = known.memory;
-        let mut line = self.safe(&memory.summary, words::MAX_WIDTH);
+        let mut line = self.summary(&memory.summary);
         if let Some(reason) = memory.reason.as_deref().filter(|r| is_short(r)) {
             line.push_str(&self.fill("why", &[("reason", &self.safe(reason, SHORT_REASON))]));
         }
@@ -89,7 +90,7 @@ impl Words {
 
     /// `not X: why (2025-06-10)`
     fn rejected(&self, known: &Known<'_>, what: &str, reason: Option<&str>) -> String {
-        let what = self.safe(what, words::MAX_WIDTH);
+        let what = self.summary(what);
         let line = match reason {
             Some(reason) => self.fill("not_why", &[("what", &what), ("reason", &self.safe(reason, REJECTED_REASON))]),
             None => self.fill("not", &[("what", &what)]),
@@ -101,7 +102,7 @@ impl Words {
     fn disputed(&self, members: &[Known<'_>]) -> String {
         let side = |known: &Known<'_>| {
             let day = known.day.map_or_else(|| self.phrase("undated").to_owned(), |d| d.to_string());
-            self.safe(&known.memory.summary, words::MAX_WIDTH) + &self.fill("details", &[("details", &day)])
+            self.summary(&known.memory.summary) + &self.fill("details", &[("details", &day)])
         };
         let sides: Vec<String> = members.iter().map(side).collect();
         self.fill("disputed_line", &[("sides", &sides.join(self.phrase("or")))])
@@ -116,7 +117,7 @@ impl Words {
             details.extend(value.map(|v| self.fill(name, &[("value", &self.safe(&v, DETAIL))])));
         };
         if let Validity::Until(day) = &memory.validity {
-            add("until", Some(day));
+            add("until", Some(day.as_str()).filter(|d| d.parse::<Date>().is_ok()));
         }
         add("lapses_when", memory.lapses_when.as_deref());
         add("scope", memory.scope.as_deref().filter(|s| *s != "global" && *s != known.project));
@@ -279,6 +280,16 @@ mod tests {
         for (name, phrase) in &english.0 {
             assert!(!phrase.is_empty(), "{name}");
             assert_eq!(placeholders(phrase), placeholders(chinese.0[name]), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_opening_is_one_that_ingestion_knows() {
+        for file in [ENGLISH, CHINESE] {
+            for opening in ["opening", "opening_global"] {
+                let phrase = Words::parse(file).phrase(opening);
+                assert!(crate::text::tags::HEADERS.iter().any(|h| phrase.starts_with(h)), "{phrase}");
+            }
         }
     }
 

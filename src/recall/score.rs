@@ -53,13 +53,6 @@ pub fn days_between(from: Date, to: Date) -> i32 {
     from.until(to).map_or(0, |span| span.get_days())
 }
 
-/// Estimated tokens of a text.
-pub fn tokens(text: &str) -> usize {
-    let cjk = text.chars().filter(|c| words::is_cjk(*c)).count();
-    let other = text.chars().count() - cjk;
-    cjk + other.div_ceil(3)
-}
-
 /// A keyword, taken apart once: Chinese, Japanese and Korean runs match as they stand, other words by their stem.
 #[derive(Clone, Debug)]
 pub struct Keyword {

@@ -60,7 +60,7 @@ impl Pick<'_> {
             parts.push(format!("keywords matched: {}", known.matched));
         }
         if known.hits > 0 {
-            parts.push(format!("used {} times", known.hits));
+            parts.push(format!("hits: {}", known.hits));
         }
         parts.extend(known.day.map(|d| d.to_string()));
         parts.join(", ")

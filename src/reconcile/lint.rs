@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use sha2::{Digest, Sha256};
 
+use super::duplicate::{LEAST_SIMILAR, same};
 use crate::model::{Change, Id, Layer, Memory, Relation, RelationType, State, Validity};
 use crate::store::Snapshot;
 use crate::text::words;
@@ -187,27 +188,32 @@ fn named_end(summary: &str) -> Option<String> {
 }
 
 /// Words that stand for something said elsewhere.
-const POINTING: &[&str] = &["it", "this", "that", "these", "those", "them", "thing", "stuff", "something", "one", "same", "above", "before", "way", "approach"];
-/// Verbs and fillers that name nothing by themselves, as stems.
+const POINTING: &[&str] =
+    &["it", "this", "that", "these", "those", "them", "thing", "things", "stuff", "something", "same", "above", "way"];
+/// Verbs and fillers that name nothing by themselves.
 const EMPTY: &[&str] = &[
-    "use", "us", "do", "mak", "make", "fix", "chang", "keep", "go", "done", "need", "should", "must", "not", "no", "never", "don't", "alway",
-    "instead", "again", "later", "better", "good", "bad", "work", "new", "old", "want", "try", "ask", "befor", "abov", "approach",
+    "use", "do", "make", "fix", "change", "keep", "go", "done", "need", "should", "must", "not", "no", "never", "don't", "always",
+    "instead", "again", "later", "before", "better", "good", "bad", "work", "new", "old", "want", "try", "ask", "approach",
 ];
-/// The same in Chinese, longest first.
+/// The pointing words of Chinese, the longer ones first.
+const POINTING_CHINESE: &[&str] = &[
+    "这个", "那个", "这样", "那样", "这种", "那种", "这里", "那里", "这些", "那些", "上面", "前面", "东西", "它们", "他们", "它", "这",
+    "那",
+];
+/// Its empty words, the longer ones first.
 const EMPTY_CHINESE: &[&str] = &[
-    "这个问题", "那个问题", "这种方式", "那种方式", "这个", "那个", "这样", "那样", "这种", "那种", "这里", "那里", "这些", "那些", "上面", "前面", "之前", "以后", "下次",
-    "东西", "它们", "他们", "改一下", "处理", "修改", "使用", "需要", "应该", "必须", "不要", "可以", "一下", "的话", "就行", "方案", "方式", "问题", "它", "改", "用", "做", "修", "要",
-    "不", "别", "再", "了", "的", "就", "吧", "都", "是", "按", "也", "还",
+    "之前", "以后", "下次", "处理", "修改", "使用", "需要", "应该", "必须", "不要", "可以", "一下", "的话", "就行", "方案", "方式", "问题",
+    "改", "用", "做", "修", "要", "不", "别", "再", "了", "的", "就", "吧", "都", "是", "按", "也", "还",
 ];
 
-/// Whether nothing is left once pronouns and empty verbs are gone.
+/// Whether nothing is left once pronouns and empty verbs are gone; with a pronoun, one name is not enough either.
 fn is_vague(summary: &str) -> bool {
     let folded = words::fold(summary);
-    let points = folded.split(|c: char| !c.is_alphanumeric()).any(|w| POINTING.contains(&w));
-    let rest = EMPTY_CHINESE.iter().fold(folded.clone(), |text, word| text.replace(word, " "));
-    let points = points || EMPTY_CHINESE.iter().take(18).any(|w| folded.contains(w));
-    let latin = words::tokens(&rest).into_iter().filter(|t| !t.chars().any(words::is_cjk));
-    let named = latin.filter(|t| !EMPTY.contains(&t.as_str()) && !POINTING.contains(&t.as_str())).count();
+    let points =
+        folded.split(|c: char| !c.is_alphanumeric()).any(|w| POINTING.contains(&w)) || POINTING_CHINESE.iter().any(|w| folded.contains(w));
+    let rest = POINTING_CHINESE.iter().chain(EMPTY_CHINESE).fold(folded, |text, word| text.replace(word, " "));
+    let empty: BTreeSet<String> = POINTING.iter().chain(EMPTY).map(|w| words::stem(w)).collect();
+    let named = words::tokens(&rest).iter().filter(|t| !t.chars().any(words::is_cjk) && !empty.contains(*t)).count();
     let chinese = rest.chars().filter(|c| words::is_cjk(*c)).count();
     match named + chinese.div_ceil(2) {
         0 => true,
@@ -233,18 +239,7 @@ fn only_forbids(memory: &Memory) -> bool {
     !offered && memory.how_to_apply.is_none() && memory.rejected.is_none()
 }
 
-/// Whether two memories say the same and differ in nothing that must not be blurred.
-fn same(a: &Memory, b: &Memory) -> bool {
-    let exact = |m: &Memory| (words::exact(&m.summary), words::numbers(&m.summary), words::negated(&m.summary));
-    (a.layer, a.kind, &a.scope, &a.validity) == (b.layer, b.kind, &b.scope, &b.validity)
-        && exact(a) == exact(b)
-        && words::jaccard(&words::token_set(&a.summary), &words::token_set(&b.summary)) >= SAME
-}
-
-/// Similarity from which two summaries without differing details say the same.
-const SAME: f64 = 0.85;
-
-/// Groups that say the same. Each entry is in at most one; the oldest of a group, or a pinned one, stays.
+/// Groups that say the same. Each entry is in at most one; of a group the pinned, longest-lived, oldest stays.
 fn duplicates(memories: &[Memory]) -> Vec<Proposal> {
     let neighbours = neighbours(memories);
     let mut used = BTreeSet::new();
@@ -260,31 +255,34 @@ fn duplicates(memories: &[Memory]) -> Vec<Proposal> {
         }
         let group: Vec<&Memory> = std::iter::once(i).chain(alike.iter().copied()).filter_map(|j| memories.get(j)).collect();
         used.extend(alike);
-        let stays = group.iter().min_by_key(|m| (!m.pinned, m.day().is_none(), m.day(), &m.id)).map(|m| m.id.clone());
+        let stays =
+            group.iter().min_by_key(|m| (!m.pinned, std::cmp::Reverse(m.layer), m.day().is_none(), m.day(), &m.id)).map(|m| m.id.clone());
         found.extend(stays.map(|into| proposal(&group, Kind::Merge { into }, "they say the same")));
     }
     found
 }
 
-/// For each entry those that could be alike: two sets with a Jaccard of `SAME` or more share at least one of the rarest
-/// `n - ⌈SAME·n⌉ + 1` tokens of each (prefix filtering, Chaudhuri, Ganti, Kaushik 2006), so the other pairs are not looked at.
+/// For each entry those that could be alike: two sets with a Jaccard of `s` or more share at least one of the rarest
+/// `n - ⌈s·n⌉ + 1` tokens of each (prefix filtering, Chaudhuri, Ganti, Kaushik 2006), so the other pairs are not looked at.
 fn neighbours(memories: &[Memory]) -> BTreeMap<usize, BTreeSet<usize>> {
     let sets: Vec<BTreeSet<String>> = memories.iter().map(|m| words::token_set(&m.summary)).collect();
     let mut frequency: BTreeMap<&str, usize> = BTreeMap::new();
     for token in sets.iter().flatten() {
         *frequency.entry(token).or_default() += 1;
     }
-    let mut by_token: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (i, set) in sets.iter().enumerate() {
+    // Names and numbers may not differ at all, so only entries with the same ones meet.
+    let exact: Vec<BTreeSet<String>> = memories.iter().map(|m| words::exact(&m.summary)).collect();
+    let mut meetings: BTreeMap<(&BTreeSet<String>, &str), Vec<usize>> = BTreeMap::new();
+    for (i, (set, exact)) in sets.iter().zip(&exact).enumerate() {
         let mut tokens: Vec<&str> = set.iter().map(String::as_str).collect();
         tokens.sort_by_key(|t| (frequency.get(t), *t));
-        let prefix = tokens.len() - (SAME * tokens.len() as f64).ceil() as usize + 1;
+        let prefix = tokens.len() - (LEAST_SIMILAR * tokens.len() as f64).ceil() as usize + 1;
         for token in tokens.into_iter().take(prefix) {
-            by_token.entry(token).or_default().push(i);
+            meetings.entry((exact, token)).or_default().push(i);
         }
     }
     let mut pairs: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    for group in by_token.values() {
+    for group in meetings.values() {
         for (n, i) in group.iter().enumerate() {
             pairs.entry(*i).or_default().extend(group.iter().skip(n + 1));
         }
@@ -338,5 +336,27 @@ fn absorb(memory: &mut Memory, all: &[&Memory]) {
         memory.how_to_apply = memory.how_to_apply.take().or_else(|| other.how_to_apply.clone());
         memory.rejected = memory.rejected.take().or_else(|| other.rejected.clone());
         memory.relations.push(Relation { id: other.id.clone(), kind: RelationType::Supersedes });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Kind as Says;
+    use crate::store::Entry;
+
+    fn key(summary: &str) -> String {
+        let memory = Memory::new(Id::from_bits(7), Layer::Working, Says::Decision, summary);
+        let entries = vec![Entry { memory, file: String::new(), line: 1 }];
+        let found = lint(&Snapshot { entries, ..Snapshot::default() }, "2025-06-12");
+        found.last().map(|p| p.key.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_declined_question_is_known_again_until_the_text_changes() {
+        assert_eq!(key("Fix it later").len(), 16);
+        assert_eq!(key("Fix it later"), key("Remember: fix it  later"));
+        assert_ne!(key("Fix it later"), key("Change it later"));
+        assert_eq!(key("Retries stop after 3 tries"), "");
     }
 }

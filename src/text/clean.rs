@@ -101,7 +101,11 @@ fn clean_title(title: &str, report: &mut CleanReport) -> String {
 
 /// The beginning of a tool's output, cut at a line or a character, with a stub for the rest.
 fn shorten(text: &str) -> String {
-    let Some((end, _)) = text.char_indices().nth(TOOL_CHARS) else { return text.to_owned() };
+    // Some room for the stub, so that a shortened text is not shortened again.
+    if text.chars().nth(TOOL_CHARS + 40).is_none() {
+        return text.to_owned();
+    }
+    let end = text.char_indices().nth(TOOL_CHARS).map_or(text.len(), |(end, _)| end);
     let kept = text.get(..end).unwrap_or_default();
     let kept = kept.rfind('\n').and_then(|at| kept.get(..at)).filter(|lines| !lines.trim().is_empty()).unwrap_or(kept);
     let left_out = text.get(kept.len()..).unwrap_or_default().trim().chars().count();

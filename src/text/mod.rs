@@ -3,14 +3,16 @@
 //! [`clean`] is the one way from a conversation as read to a conversation that may leave the process or be stored.
 
 pub mod amounts;
-pub mod phrases;
-pub mod polarity;
 pub mod clean;
+pub mod dates;
 pub mod gate;
 mod pasted;
+pub mod phrases;
+pub mod polarity;
 pub mod redact;
 mod redact_value;
 pub mod sanitise;
+pub mod sentences;
 pub mod strip;
 pub mod tags;
 pub mod tokens;

@@ -36,6 +36,7 @@ const MACHINE: &[&str] = &[
     r"^[\w.-]+@[\w.-]+:\S*[$#] ",
     r"^\[\+\] Building|^ ?=> |^#\d+ (?:\[|DONE|CACHED|\d+\.\d+ )|^Step \d+/\d+ : |^ ---> ",
     r"^\s+(?:Compiling|Downloading|Downloaded|Checking|Finished|Running|Installing|Building|Updating|Fresh) \S+",
+    r"^\d+\.\d{1,3} +(?:npm|yarn|pnpm|error|warn|#|\[|>)",
     r"^test \S+ \.\.\. (?:ok|FAILED|ignored)",
     r"^(?:PASS|FAIL|ok|---\s(?:PASS|FAIL):)\s+\S+[./]\S+",
     r"^\s*(?:✓|✗|✕|×|✔|✖) ",
@@ -56,6 +57,7 @@ pub fn is_error(line: &str) -> bool {
     let lower = line.to_lowercase();
     [
         "error",
+        "err!",
         "exception",
         "panicked",
         "panic:",

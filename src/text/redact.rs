@@ -10,7 +10,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 use serde::Deserialize;
 
-use crate::text::redact_value::{Shape, looks_secret};
+use crate::text::redact_value::{Shape, bare, looks_secret};
 
 const RULES: &str = include_str!("secrets.toml");
 const OPEN: &str = "[REDACTED:";
@@ -128,10 +128,10 @@ impl Rule {
                 from = next_char(text, value.start().max(whole.start()));
             } else {
                 out.push_str(text.get(copied..value.start()).unwrap_or_default());
-                out.push_str(&format!("{OPEN}{}]", self.id));
+                out.extend([OPEN, &self.id, "]"]);
                 found.push(&self.id);
-                copied = value.end();
-                from = value.end().max(whole.start() + 1);
+                copied = if self.shape == Shape::Any { value.end() } else { value.start() + bare(value.as_str()).len() };
+                from = copied.max(whole.start() + 1);
             }
             if from > text.len() {
                 break;
@@ -146,10 +146,11 @@ fn compile(pattern: &str) -> Option<Regex> {
     Regex::new(&pattern.replace(r"\b", r"(?-u:\b)")).ok()
 }
 
-/// Whether a position lies inside an earlier `[REDACTED:…]`.
+/// Whether a position lies inside an earlier `[REDACTED:…]`; a mark is short, so a short look back is enough.
 fn inside_mark(text: &str, at: usize) -> bool {
-    let start = text.get(..at).and_then(|before| before.rfind(OPEN));
-    start.is_some_and(|start| text.get(start..at).is_some_and(|between| !between.contains(']')))
+    let from = (at.saturating_sub(64)..=at).find(|&i| text.is_char_boundary(i)).unwrap_or(at);
+    let before = text.get(from..at).unwrap_or_default();
+    before.rfind(OPEN).is_some_and(|start| !before.get(start..).unwrap_or_default().contains(']'))
 }
 
 /// The next character boundary behind `at`.

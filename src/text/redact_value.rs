@@ -22,6 +22,8 @@ pub enum Shape {
     Password,
     /// Told in a sentence (`the password is …`): needs more than an assignment does.
     Told,
+    /// A mail address and not a file name with an `@` in it.
+    Mail,
 }
 
 /// Bits per character below which a value is too regular to be random (a word has about 2.5, a key of 20 letters and
@@ -115,12 +117,17 @@ const PLACEHOLDERS: &[&str] = &[
     "todo",
 ];
 
+/// Ends of file names such as `icon@2x.png`; no top-level domains of mail.
+const FILE_ENDS: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "json", "md", "html", "yaml", "yml", "toml", "service", "timer", "local",
+];
+
 /// Whether a value has the shape of a secret.
 pub fn looks_secret(value: &str, shape: Shape) -> bool {
     if shape == Shape::Any {
         return true;
     }
-    let value = value.trim_end_matches(['.', ',', ';', ':', ')', ']', '}', '?', '"', '\'', '`']);
+    let value = bare(value);
     if is_placeholder(value) {
         return false;
     }
@@ -132,13 +139,14 @@ pub fn looks_secret(value: &str, shape: Shape) -> bool {
         Shape::Assigned | Shape::Password => {
             value.len() >= 6 && count.kinds() >= 2 && (count.digits > 0 || count.marks > 0) && !is_words(value) && !is_code(value)
         }
-        Shape::Told => {
-            let strong = count.letters > 0 && count.digits > 0 && count.marks > 0 && value.len() >= 6;
-            let random = value.len() >= 12 && count.letters > 0 && count.digits > 0 && entropy(value) >= RANDOM_BITS;
-            let plain = count.letters > 0 && count.digits > 0 && value.len() >= 6;
-            (strong || random || plain) && !is_words(value) && !is_code(value)
-        }
+        Shape::Mail => !value.rsplit('.').next().is_some_and(|end| FILE_ENDS.contains(&end.to_ascii_lowercase().as_str())),
+        Shape::Told => value.len() >= 6 && count.letters > 0 && count.digits > 0 && !is_words(value) && !is_code(value),
     }
+}
+
+/// The value without the punctuation of its sentence or its code.
+pub fn bare(value: &str) -> &str {
+    value.trim_end_matches(['.', ',', ';', ':', ')', ']', '}', '?', '"', '\'', '`'])
 }
 
 /// Shannon entropy in bits per character.

@@ -23,7 +23,7 @@ pub fn block(text: &str) -> String {
             '\u{1b}' => skip_escape(&mut rest),
             '\u{9b}' => skip_control_sequence(&mut rest),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut rest),
-            c if c.is_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c if c.is_control() => out.extend(format!("\\x{:02x}", u32::from(c)).chars()),
             '\u{200c}' | '\u{200d}' => {
                 if joins(out.chars().next_back()) && joins(rest.peek().copied()) {
                     out.push(c);

@@ -143,8 +143,8 @@ fn describe(run: &Run, lines: &[&str]) -> String {
     match run.block {
         Block::Code => {
             let fenced = lines.first().is_some_and(|line| is_fence(line));
-            let inner =
-                filled - usize::from(fenced) - usize::from(fenced && lines.len() > 1 && lines.last().is_some_and(|line| is_fence(line)));
+            let closed = fenced && lines.len() > 1 && lines.last().is_some_and(|line| is_fence(line));
+            let inner = filled.saturating_sub(usize::from(fenced) + usize::from(closed));
             let mut parts: Vec<String> = Vec::new();
             let language = run.info.split([' ', ',', '{', ':']).next().unwrap_or_default();
             if !language.is_empty() && !language.contains(['/', '[', ']', '.']) {
@@ -273,18 +273,20 @@ fn words_after(body: &[&str]) -> usize {
         .unwrap_or(body.len())
 }
 
-/// Runs of free lines, found by a function that says how many lines from `at` on belong together.
+/// Runs of free lines, found by a function that says how many of the given lines belong together from the first on.
 fn line_runs(lines: &[&str], taken: &[bool], find: fn(&[&str]) -> Option<(Block, usize)>) -> Vec<Run> {
     let mut runs = Vec::new();
-    let mut at = 0;
+    let (mut at, mut free) = (0, 0);
     while at < lines.len() {
-        let free = taken.get(at..).unwrap_or_default().iter().take_while(|taken| !**taken).count();
-        match lines.get(at..at + free).and_then(find) {
-            Some((block, length)) if length > 0 => {
+        if at >= free {
+            free = at + taken.get(at..).unwrap_or_default().iter().take_while(|taken| !**taken).count();
+        }
+        match lines.get(at..free).and_then(find) {
+            Some((block, length)) => {
                 runs.push(Run { block, first: at, end: at + length, info: String::new() });
-                at += length;
+                at += length.max(1);
             }
-            _ => at += 1,
+            None => at += 1,
         }
     }
     runs
@@ -313,9 +315,10 @@ fn log_run(lines: &[&str]) -> Option<(Block, usize)> {
     if !lines.first().is_some_and(|line| is_machine(line)) {
         return None;
     }
-    let (mut machine, mut end, mut gap) = (0, 0, 0);
+    let (mut machine, mut end, mut gap, mut diff) = (0, 0, 0, false);
     for (at, line) in lines.iter().enumerate() {
-        if is_machine(line) {
+        diff |= line.starts_with("@@ ");
+        if is_machine(line) || (diff && line.starts_with(['+', '-']) && !is_prose(line)) {
             machine += 1;
             end = at + 1;
             gap = 0;

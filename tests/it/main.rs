@@ -1,5 +1,18 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
 
+mod api;
+mod cli;
+mod crash;
+mod extract;
 mod ground;
-mod damage;
+mod perfect;
+mod readme;
+mod recall;
 mod reconcile;
+mod store;
+mod store_projects;
+mod support;
+mod text;
+mod tidy;
+mod transcripts;
+mod worked_example;

@@ -46,7 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("src/text", &["error", "model", "text"]),
     ("src/transcript", &["error", "model", "text", "transcript"]),
     ("src/store", &["error", "model", "text", "store"]),
-    ("src/extract", &["error", "model", "text", "extract", "store"]),
+    ("src/extract", &["error", "env", "config", "model", "text", "extract", "store"]),
     ("src/reconcile", &["error", "model", "text", "extract", "store", "reconcile"]),
     ("src/recall", &["error", "model", "text", "store", "recall", "reconcile"]),
     ("src/pipeline", &["error", "env", "config", "model", "text", "transcript", "store", "extract", "reconcile", "recall", "pipeline"]),

@@ -150,6 +150,12 @@ pub(super) fn known_pointers(draft: &mut Draft, scene: &Scene) -> Finding {
 pub(super) fn enough_keywords(draft: &mut Draft, _: &Scene) -> Finding {
     let candidate = &mut draft.candidate;
     let given = std::mem::take(&mut candidate.keywords);
+    candidate.keywords = keywords(&given, candidate.topic.as_deref(), &candidate.summary);
+    Finding::Fine
+}
+
+/// 2 to 5 keywords: those given, filled up from topic, names and plain words of the summary.
+pub fn keywords(given: &[String], topic: Option<&str>, summary: &str) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     let mut add = |word: &str, most: usize| {
         let word = word.trim();
@@ -160,18 +166,11 @@ pub(super) fn enough_keywords(draft: &mut Draft, _: &Scene) -> Finding {
     };
     given.iter().for_each(|word| add(word, *KEYWORDS.end()));
     let enough = *KEYWORDS.start();
-    for word in candidate
-        .topic
-        .clone()
-        .into_iter()
-        .chain(exact_names(&candidate.summary))
-        .chain(plain_words(&candidate.summary))
-        .chain(pieces(&candidate.summary))
-    {
+    let fill = exact_names(summary).chain(plain_words(summary)).chain(pieces(summary));
+    for word in topic.map(str::to_owned).into_iter().chain(fill) {
         add(&word, enough);
     }
-    candidate.keywords = kept;
-    Finding::Fine
+    kept
 }
 
 fn exact_names(summary: &str) -> impl Iterator<Item = String> {

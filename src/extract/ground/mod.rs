@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use super::Known;
 use crate::model::{Candidate, Code, Conversation, Evidence, Quote, Strength};
 use crate::store::catalogue::Tombstone;
+pub use fields::keywords;
 use sheet::Sheet;
 
 /// What candidates are checked against.

@@ -1,0 +1,296 @@
+//! Memories in Markdown: read, print, and change without touching a byte of anything else (design: section 3).
+//!
+//! A document is a row of pieces that together are the file, byte for byte. Only entries are understood; front text,
+//! prose, comments and unknown keys are carried along. Pure: no files, no clock.
+
+mod edit;
+mod entry;
+mod print;
+mod scan;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+pub use entry::Entry;
+pub use print::{one_line, tidy};
+
+use crate::error::Problem;
+use crate::model::{Id, Layer, Memory};
+use scan::{Unclosed, bare, block_end, heading, is_blank, lines, newline_of};
+
+/// One file of memories.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// A byte order mark, if the file begins with one.
+    bom: &'static str,
+    pieces: Vec<Piece>,
+    layer: Layer,
+    newline: &'static str,
+}
+
+/// A stretch of the file from one heading to the next.
+#[derive(Clone, Debug)]
+struct Piece {
+    what: What,
+    text: String,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// Before the first heading, or under a `#` heading: no topic.
+    Prose,
+    /// From a `##` heading on.
+    Topic(String),
+    /// From a `###` heading on.
+    Entry(Box<Entry>),
+}
+
+/// An entry and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// 1-based line of its heading.
+    pub line: u64,
+    /// What it says.
+    pub entry: &'a Entry,
+    /// Its text, as it stands in the file.
+    pub text: &'a str,
+}
+
+impl Document {
+    /// Reads a file of a layer. Never fails: what cannot be read stays as text and is a [`Problem`].
+    pub fn parse(text: &str, layer: Layer) -> Self {
+        let (bom, text) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
+        let mut document = Self { bom, pieces: Vec::new(), layer, newline: newline_of(text) };
+        let lines = lines(text);
+        let mut unclosed = Unclosed::default();
+        let (mut topic, mut what, mut start) = (None, What::Prose, 0);
+        let mut offset = 0;
+        let mut skip_to = 0;
+        for (at, line) in lines.iter().enumerate() {
+            if at >= skip_to {
+                if let Some(end) = block_end(&lines, at, &mut unclosed) {
+                    skip_to = end + 1;
+                } else if let Some((level, name)) = heading(line).filter(|(level, _)| *level <= 3) {
+                    document.close(std::mem::replace(&mut what, What::Prose), &text[start..offset], topic.as_deref());
+                    start = offset;
+                    match level {
+                        1 => topic = None,
+                        2 => {
+                            topic = Some(name.to_owned()).filter(|t| !t.is_empty() && !print::is_general(t));
+                            what = What::Topic(name.to_owned());
+                        }
+                        _ => what = What::Entry(Box::new(placeholder(layer))),
+                    }
+                }
+            }
+            offset += line.len();
+        }
+        document.close(what, &text[start..], topic.as_deref());
+        document
+    }
+
+    fn close(&mut self, what: What, text: &str, topic: Option<&str>) {
+        if text.is_empty() {
+            return;
+        }
+        let what = match what {
+            What::Entry(_) => What::Entry(Box::new(Entry::read(text, topic, self.layer))),
+            other => other,
+        };
+        self.pieces.push(Piece { what, text: text.to_owned() });
+    }
+
+    /// The file. Without changes, exactly the bytes that were read.
+    pub fn render(&self) -> String {
+        std::iter::once(self.bom).chain(self.pieces.iter().map(|p| p.text.as_str())).collect()
+    }
+
+    /// Whether nothing but white space is left.
+    pub fn is_blank(&self) -> bool {
+        self.pieces.iter().all(|p| p.text.trim().is_empty())
+    }
+
+    /// The entries in order, also those without id and those that cannot be read.
+    pub fn entries(&self) -> impl Iterator<Item = View<'_>> {
+        let mut line = 1;
+        self.pieces.iter().filter_map(move |piece| {
+            let at = line;
+            line += piece.text.bytes().filter(|b| *b == b'\n').count() as u64;
+            match &piece.what {
+                What::Entry(entry) => Some(View { line: at, entry, text: &piece.text }),
+                _ => None,
+            }
+        })
+    }
+
+    /// What was odd, with line numbers of the file; `file` is left empty.
+    pub fn problems(&self) -> Vec<Problem> {
+        let shift = |line: u64, p: &Problem| Problem { line: p.line.map(|l| l + line - 1), ..p.clone() };
+        self.entries().flat_map(|v| v.entry.problems.iter().map(move |p| shift(v.line, p))).collect()
+    }
+
+    fn position(&self, id: &Id) -> Option<usize> {
+        self.pieces.iter().position(|p| matches!(&p.what, What::Entry(e) if e.readable && e.id.as_ref() == Some(id)))
+    }
+
+    /// The memory with this id.
+    pub fn get(&self, id: &Id) -> Option<&Memory> {
+        match &self.pieces.get(self.position(id)?)?.what {
+            What::Entry(entry) => Some(&entry.memory),
+            _ => None,
+        }
+    }
+
+    /// The text of the entry with this id, without the blank lines behind it.
+    pub fn text(&self, id: &Id) -> Option<&str> {
+        self.pieces.get(self.position(id)?).map(|p| p.text.trim_end())
+    }
+
+    /// Puts a new entry at the end of its topic; the heading is made if there is none.
+    pub fn insert(&mut self, memory: &Memory) {
+        let memory = tidy(memory);
+        let text = print::entry(&memory, self.newline);
+        self.insert_text(&text, &memory);
+    }
+
+    /// Puts an entry that came from another file at the end of its topic, with its text as it was there.
+    pub fn insert_text(&mut self, text: &str, memory: &Memory) {
+        let text = text.trim_end();
+        let (at, heading) = self.place(memory);
+        let nl = self.newline;
+        let last = at == self.pieces.len();
+        let before = at.checked_sub(1).and_then(|i| self.pieces.get_mut(i)).map(|p| &mut p.text);
+        let mut behind = nl.to_owned();
+        if let Some(before) = before {
+            if lines(before).last().is_some_and(|l| is_blank(l)) {
+                behind.push_str(nl);
+            } else if !before.ends_with('\n') {
+                before.push_str(nl);
+                before.push_str(nl);
+                behind.clear();
+            } else if last {
+                before.push_str(nl);
+            }
+        }
+        let entry = Entry::read(text, memory.topic.as_deref(), self.layer);
+        let piece = Piece { what: What::Entry(Box::new(entry)), text: format!("{text}{behind}") };
+        let topic = heading.map(|name| Piece { text: format!("## {name}{nl}{nl}"), what: What::Topic(name) });
+        self.pieces.splice(at..at, topic.into_iter().chain([piece]));
+    }
+
+    /// Where an entry of this topic goes, and the heading to make for it, if any.
+    fn place(&self, memory: &Memory) -> (usize, Option<String>) {
+        let fits = |name: &str| match &memory.topic {
+            Some(topic) => name == topic,
+            None => print::is_general(name),
+        };
+        match self.pieces.iter().position(|p| matches!(&p.what, What::Topic(name) if fits(name))) {
+            Some(at) => {
+                let more = self.pieces[at + 1..].iter().take_while(|p| matches!(p.what, What::Entry(_))).count();
+                (at + 1 + more, None)
+            }
+            None => {
+                let name = memory.topic.clone().unwrap_or_else(|| print::general(&memory.summary).to_owned());
+                (self.pieces.len(), Some(name))
+            }
+        }
+    }
+
+    /// Takes an entry out and gives its text; a topic heading that has nothing left under it goes too.
+    pub fn remove(&mut self, id: &Id) -> Option<String> {
+        let at = self.position(id)?;
+        let text = self.pieces.remove(at).text;
+        let mut start = at;
+        let heading = at.checked_sub(1).filter(|i| {
+            let next_is_entry = self.pieces.get(at).is_some_and(|p| matches!(p.what, What::Entry(_)));
+            !next_is_entry
+                && self.pieces.get(*i).is_some_and(|p| matches!(&p.what, What::Topic(_)) && lines(&p.text)[1..].iter().all(|l| is_blank(l)))
+        });
+        if let Some(heading) = heading {
+            self.pieces.remove(heading);
+            start = heading;
+        }
+        // At the end of the file the blank line before the entry was its own, as `insert` puts it.
+        let before = start.checked_sub(1).filter(|_| start == self.pieces.len()).and_then(|i| self.pieces.get_mut(i));
+        if let Some(before) = before
+            && !lines(&text).last().is_some_and(|l| is_blank(l))
+            && let Some(blank) = lines(&before.text).last().filter(|l| is_blank(l)).map(|l| l.len())
+        {
+            before.text.truncate(before.text.len() - blank);
+            if !text.ends_with('\n') {
+                before.text.truncate(bare(&before.text).len());
+            }
+        }
+        Some(text)
+    }
+
+    /// Lets the entry with the id of `memory` say `memory`. Only the lines that change are touched; a new topic moves it.
+    /// `Ok(false)` if it already says so, or is not here.
+    ///
+    /// # Errors
+    /// A sentence, if the entry cannot be changed safely; nothing is changed then.
+    pub fn replace(&mut self, memory: &Memory) -> Result<bool, String> {
+        let new = tidy(memory);
+        let Some(at) = self.position(&new.id) else { return Ok(false) };
+        self.replace_at(at, new)
+    }
+
+    fn replace_at(&mut self, at: usize, new: Memory) -> Result<bool, String> {
+        let nl = self.newline;
+        let Some(Piece { what: What::Entry(entry), text }) = self.pieces.get_mut(at) else { return Ok(false) };
+        let old = tidy(&entry.memory);
+        let new = Memory { layer: old.layer, ..new };
+        if old == new && entry.id.as_ref() == Some(&new.id) {
+            return Ok(false);
+        }
+        let edited = edit::edit(text, &old, &new, nl)?;
+        let moves = old.topic != new.topic;
+        **entry = Entry::read(&edited, new.topic.as_deref(), new.layer);
+        *text = edited;
+        if moves && let Some(text) = self.remove(&new.id) {
+            self.insert_text(&text, &new);
+        }
+        Ok(true)
+    }
+
+    /// Gives an id (and `created`) to each entry typed by hand, and to each whose id is already in `taken` (a copied entry).
+    /// Unreadable entries stay as they are. Adds all ids of this file to `taken`; returns the new ones.
+    ///
+    /// # Errors
+    /// Only if `new_id` fails.
+    pub fn adopt(
+        &mut self,
+        taken: &mut BTreeSet<Id>,
+        new_id: &mut dyn FnMut() -> crate::error::Result<Id>,
+        created: &str,
+    ) -> crate::error::Result<Vec<Id>> {
+        let mut adopted = Vec::new();
+        for at in 0..self.pieces.len() {
+            let Some(Piece { what: What::Entry(entry), .. }) = self.pieces.get(at) else { continue };
+            if !entry.readable || entry.id.as_ref().is_some_and(|id| taken.insert(id.clone())) {
+                continue;
+            }
+            let mut memory = tidy(&entry.memory);
+            memory.id = new_id()?;
+            while !taken.insert(memory.id.clone()) {
+                memory.id = new_id()?;
+            }
+            if memory.created.is_none() {
+                memory.created = Some(created.to_owned());
+            }
+            let id = memory.id.clone();
+            // An entry that cannot be changed stays without an id; `verify` names it.
+            if self.replace_at(at, memory).is_ok_and(|changed| changed) {
+                adopted.push(id);
+            }
+        }
+        Ok(adopted)
+    }
+}
+
+fn placeholder(layer: Layer) -> Entry {
+    Entry { id: None, memory: Memory::new(Id::from_bits(0), layer, entry::default_kind(layer), ""), readable: false, problems: Vec::new() }
+}
