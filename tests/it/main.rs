@@ -5,9 +5,11 @@ mod cli;
 #[cfg(feature = "crash-test")]
 mod crash;
 mod extract;
+mod ground;
 mod perfect;
 mod readme;
 mod recall;
+mod reconcile;
 mod store;
 mod store_projects;
 mod support;

@@ -26,19 +26,51 @@ const TIME_REACH: usize = 3;
 
 /// First parts of hyphenated words that are grammar, not names.
 const PREFIXES: &[&str] = &[
-    "re", "pre", "un", "non", "in", "de", "co", "anti", "auto", "multi", "semi", "sub", "self", "post", "cross", "follow", "so", "well", "all", "one", "two",
-    "mid", "end", "per", "opt", "back", "over", "up", "on", "off", "long", "short", "first", "third", "full", "high", "low", "built", "ad", "user", "team",
+    "re", "pre", "un", "non", "in", "de", "co", "anti", "auto", "multi", "semi", "sub", "self", "post", "cross", "follow", "so", "well",
+    "all", "one", "two", "mid", "end", "per", "opt", "back", "over", "up", "on", "off", "long", "short", "first", "third", "full", "high",
+    "low", "built", "ad", "user", "team",
 ];
 
 /// Last parts of hyphenated words that are grammar, not names.
 const SUFFIXES: &[&str] = &[
-    "side", "only", "based", "free", "level", "facing", "term", "time", "wide", "safe", "specific", "like", "style", "off", "up", "in", "out", "first",
-    "on", "by", "to", "case", "related", "ready", "new", "existing", "sensitive", "friendly", "through", "party", "house", "driven", "line",
+    "side",
+    "only",
+    "based",
+    "free",
+    "level",
+    "facing",
+    "term",
+    "time",
+    "wide",
+    "safe",
+    "specific",
+    "like",
+    "style",
+    "off",
+    "up",
+    "in",
+    "out",
+    "first",
+    "on",
+    "by",
+    "to",
+    "case",
+    "related",
+    "ready",
+    "new",
+    "existing",
+    "sensitive",
+    "friendly",
+    "through",
+    "party",
+    "house",
+    "driven",
+    "line",
 ];
 
 /// Checks summary and reason against the quoted turns, their neighbours and the memories pointed to.
 pub(super) fn were_said(draft: &mut Draft, scene: &Scene) -> Finding {
-    let claim = draft.claim();
+    let claim = without_redactions(&draft.claim());
     let pointed = scene.pointed(draft);
     let around = |reach| format!("{}\n{pointed}", scene.sheet.window(&draft.evidence, reach));
     let talk = Talk::of(&around(NUMBER_REACH), &around(NAME_REACH), &around(TIME_REACH), scene.context.day);
@@ -50,6 +82,13 @@ pub(super) fn were_said(draft: &mut Draft, scene: &Scene) -> Finding {
     let Some(token) = hard.into_iter().chain(names(&claim)).find(|token| !talk.said_loosely(token)) else { return Finding::Fine };
     draft.note(Code::ENumber, format!("{token:?} was not said"));
     Finding::Doubt(Code::ENumber)
+}
+
+/// A claim without the marks of redaction, which nobody says.
+fn without_redactions(claim: &str) -> String {
+    let mut parts = claim.split("[REDACTED");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(']').map_or(part, |(_, rest)| rest))
 }
 
 /// What was said near the quotes, prepared for look-ups.
@@ -133,7 +172,8 @@ impl<'a> Talk<'a> {
         let grammar = parts.first().is_some_and(|p| PREFIXES.contains(p)) || parts.last().is_some_and(|p| SUFFIXES.contains(p));
         let known = |part: &&str| {
             let stem = stem(part);
-            self.stems.contains(&stem) || stem.get(..4).is_some_and(|head| self.stems.range(head.to_owned()..).next().is_some_and(|s| s.starts_with(head)))
+            self.stems.contains(&stem)
+                || stem.get(..4).is_some_and(|head| self.stems.range(head.to_owned()..).next().is_some_and(|s| s.starts_with(head)))
         };
         (parts.len() > 1 && grammar) || parts.iter().all(known)
     }
@@ -184,7 +224,10 @@ fn names(claim: &str) -> Vec<String> {
         for (at, word) in words.enumerate() {
             let letters = word.chars().filter(|c| c.is_alphabetic()).count();
             let capital = word.starts_with(char::is_uppercase) && word.chars().any(char::is_lowercase);
-            if letters >= 3 && letters == word.chars().count() && (capital && (cjk || at > 0) || cjk && word.chars().any(char::is_lowercase)) {
+            if letters >= 3
+                && letters == word.chars().count()
+                && (capital && (cjk || at > 0) || cjk && word.chars().any(char::is_lowercase))
+            {
                 out.push(word.to_owned());
             }
         }
