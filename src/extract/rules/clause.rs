@@ -140,7 +140,7 @@ impl<'a> Clause<'a> {
             return 0;
         }
         let tokens = self.tokens();
-        let choice = matches!(rule.name.as_str(), "choice" | "proposal" | "contrasted" | "it-is" | "setting" | "parameter");
+        let choice = matches!(rule.name.as_str(), "choice" | "proposal" | "contrasted" | "it-is" | "setting" | "parameter" | "take");
         let offered = choice && tokens.intersection(&around.offered).next().is_some();
         let supports = [
             concrete || (value && rule.needs == Needs::Value),

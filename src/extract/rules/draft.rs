@@ -61,7 +61,7 @@ impl Draft {
 }
 
 /// Rules whose cue is a bare verb of choosing: the thing chosen for may have been named before.
-const CHOICES: &[&str] = &["choice", "proposal", "it-is", "contrasted", "setting", "answer"];
+const CHOICES: &[&str] = &["choice", "proposal", "it-is", "contrasted", "setting", "answer", "take"];
 
 /// The draft of one clause that a rule fits.
 pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earlier: &[&str], drafts: &mut [Draft]) -> Option<Draft> {

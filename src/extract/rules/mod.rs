@@ -126,7 +126,7 @@ fn acknowledges(text: &str, language: Language) -> bool {
 
 /// Reads one turn of the user into the drafts.
 fn read_turn(scene: &Scene<'_>, drafts: &mut Vec<Draft>) {
-    let said: Vec<&str> = sentences::split(&scene.turn.text).into_iter().filter(|s| !is_stub_line(s)).collect();
+    let said: Vec<&str> = sentences::split(&scene.turn.text).into_iter().filter(|s| !is_stub_line(s) && !is_terminal(s)).collect();
     let context_only = scene.turn.number <= scene.job.after_turn;
     let mut at = 0;
     if let Some((draft, used)) = reply::read(scene, &said) {
@@ -144,6 +144,12 @@ fn read_turn(scene: &Scene<'_>, drafts: &mut Vec<Draft>) {
         // Told before: known to later turns as context, not to be stored again.
         drafts.iter_mut().filter(|d| d.turn == scene.turn.number).for_each(|d| d.old = true);
     }
+}
+
+/// A line of a terminal or a slash command: not the person's prose.
+fn is_terminal(line: &str) -> bool {
+    let slash = line.strip_prefix('/').is_some_and(|rest| rest.split_whitespace().next().is_some_and(|w| w.len() > 2 && w.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')));
+    slash || line.starts_with(['⎿', '❯', '$', '●', '☐', '☒', '│', '┃'])
 }
 
 /// The sentences around one in its turn.
@@ -259,9 +265,9 @@ fn splits<'a>(current: &'a str, part: &'a str, scene: &Scene<'a>) -> bool {
     let offered = |c: &Clause<'_>| c.tokens().intersection(&scene.around.offered).count() >= 2;
     let full = |c: &Clause<'_>| offered(c) || ((is_concrete(&c.body) || has_value(&c.body)) && !draft::is_thin(&c.body));
     let strong = |c: &Clause<'_>| c.read(&scene.around).is_some_and(|r| r.points >= STRONG);
-    // "Label it P2, the fix goes into 2.4.2": an order, and something to know.
-    let order = left.has(Mark::Order) && !strong(&left) && is_concrete(&right.body) && !right.has(Mark::Leans) && !continues(part);
-    if (turns_down(&right) && strong(&left)) || (order && strong(&right)) {
+    // "Label it P2, the fix goes into 2.4.2": an order or a complaint, and something to know.
+    let aside = (left.has(Mark::Order) || left.has(Mark::Observation)) && !strong(&left) && is_concrete(&right.body) && !right.has(Mark::Leans) && !continues(part);
+    if (turns_down(&right) && strong(&left)) || (aside && strong(&right)) {
         return true;
     }
     !current.trim_end().ends_with([':', '：']) && full(&left) && full(&right) && strong(&left) && strong(&right) && !right.has(Mark::Leans) && !continues(part)
