@@ -148,7 +148,9 @@ fn read_turn(scene: &Scene<'_>, drafts: &mut Vec<Draft>) {
 
 /// A line of a terminal or a slash command: not the person's prose.
 fn is_terminal(line: &str) -> bool {
-    let slash = line.strip_prefix('/').is_some_and(|rest| rest.split_whitespace().next().is_some_and(|w| w.len() > 2 && w.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')));
+    let slash = line.strip_prefix('/').is_some_and(|rest| {
+        rest.split_whitespace().next().is_some_and(|w| w.len() > 2 && w.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
+    });
     slash || line.starts_with(['⎿', '❯', '$', '●', '☐', '☒', '│', '┃'])
 }
 
@@ -196,7 +198,9 @@ fn read_sentence<'a>(scene: &Scene<'a>, sentence: &'a str, near: &Near<'a, '_>, 
         let mut draft = draft;
         let settles = corrected || unit.has(Mark::Change);
         if settles && draft.candidate.reason.is_none() && at + 1 == units.len() {
-            draft.candidate.reason = next.filter(|s| reply::is_reason(scene, s) && matches!(draft.candidate.kind, Kind::Decision | Kind::Convention)).map(shape::tidy);
+            draft.candidate.reason = next
+                .filter(|s| reply::is_reason(scene, s) && matches!(draft.candidate.kind, Kind::Decision | Kind::Convention))
+                .map(shape::tidy);
         }
         // "A, B": a fact right behind a choice is why it was made.
         let gives_reason = draft.candidate.kind == Kind::Fact && draft.rule != "state-value";
@@ -218,7 +222,14 @@ fn takes_back(unit: &Clause<'_>) -> bool {
     !unit.asks() && MARKS.iter().any(|m| unit.raw_has(*m))
 }
 
-fn read_unit<'a>(scene: &Scene<'a>, unit: &Clause<'a>, near: &Near<'a, '_>, next: Option<&str>, corrected: bool, drafts: &mut [Draft]) -> Option<Draft> {
+fn read_unit<'a>(
+    scene: &Scene<'a>,
+    unit: &Clause<'a>,
+    near: &Near<'a, '_>,
+    next: Option<&str>,
+    corrected: bool,
+    drafts: &mut [Draft],
+) -> Option<Draft> {
     if let Some(draft) = known::completion(scene, unit, drafts) {
         return Some(draft);
     }
@@ -261,24 +272,35 @@ fn splits<'a>(current: &'a str, part: &'a str, scene: &Scene<'a>) -> bool {
     if alone(&left) || alone(&right) {
         return true;
     }
-    let turns_down = |c: &Clause<'_>| c.has(Mark::Refuse) && is_concrete(&c.body) && c.tokens().intersection(&scene.around.offered).next().is_some();
+    let turns_down =
+        |c: &Clause<'_>| c.has(Mark::Refuse) && is_concrete(&c.body) && c.tokens().intersection(&scene.around.offered).next().is_some();
     let offered = |c: &Clause<'_>| c.tokens().intersection(&scene.around.offered).count() >= 2;
     let full = |c: &Clause<'_>| offered(c) || ((is_concrete(&c.body) || has_value(&c.body)) && !draft::is_thin(&c.body));
     let strong = |c: &Clause<'_>| c.read(&scene.around).is_some_and(|r| r.points >= STRONG);
     // "Label it P2, the fix goes into 2.4.2": an order or a complaint, and something to know.
-    let aside = (left.has(Mark::Order) || left.has(Mark::Observation)) && !strong(&left) && is_concrete(&right.body) && !right.has(Mark::Leans) && !continues(part);
+    let aside = (left.has(Mark::Order) || left.has(Mark::Observation))
+        && !strong(&left)
+        && is_concrete(&right.body)
+        && !right.has(Mark::Leans)
+        && !continues(part);
     if (turns_down(&right) && strong(&left)) || (aside && strong(&right)) {
         return true;
     }
-    !current.trim_end().ends_with([':', '：']) && full(&left) && full(&right) && strong(&left) && strong(&right) && !right.has(Mark::Leans) && !continues(part)
+    !current.trim_end().ends_with([':', '：'])
+        && full(&left)
+        && full(&right)
+        && strong(&left)
+        && strong(&right)
+        && !right.has(Mark::Leans)
+        && !continues(part)
 }
 
 /// A clause that only sets off or completes the one before: "not npm", 别铺垫, 统一从环境变量读.
 fn continues(part: &str) -> bool {
     let lower = part.to_lowercase();
     const WORDS: &[&str] = &[
-        "not ", "no ", "nor ", "but not", "instead", "rather", "because", "since", "so ", "until", "then", "which", "and not", "别", "不", "而", "没", "就", "因为", "所以", "等", "都", "也", "统一", "全部", "一律", "直接",
-        "只", "还是",
+        "not ", "no ", "nor ", "but not", "instead", "rather", "because", "since", "so ", "until", "then", "which", "and not", "别", "不",
+        "而", "没", "就", "因为", "所以", "等", "都", "也", "统一", "全部", "一律", "直接", "只", "还是",
     ];
     WORDS.iter().any(|w| lower.starts_with(w))
 }

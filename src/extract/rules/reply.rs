@@ -145,7 +145,8 @@ fn answer(scene: &Scene<'_>, said: &[&str]) -> Option<(Draft, usize)> {
     let sentence = said.first()?;
     let first = sentences::clauses(sentence).first().copied()?;
     let clause = Clause::new(first, scene.language);
-    let plain = clause.is_open() || [Mark::Order, Mark::Refuse, Mark::Observation, Mark::Pronoun, Mark::Correct].iter().any(|m| clause.has(*m));
+    let plain =
+        clause.is_open() || [Mark::Order, Mark::Refuse, Mark::Observation, Mark::Pronoun, Mark::Correct].iter().any(|m| clause.has(*m));
     // "1. … 2. …" answers several questions at once.
     let several = scene.turn.text.trim_start().starts_with(|c: char| c.is_ascii_digit()) && scene.turn.text.contains("2.");
     if plain || several || clause.tokens().is_empty() || !is_short(&clause) {
