@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use super::exacts::has_time;
 use super::{Draft, Finding, Scene, cues};
 use crate::model::{Candidate, Code, Speaker};
-use crate::reconcile::duplicate;
+use crate::text::alike::Fingerprint;
 use crate::text::phrases::has_any;
 use crate::text::redact::{has_secret, redact};
 use crate::text::words::{MAX_WIDTH, clip, exact, fold, is_cjk, width};
@@ -128,7 +128,10 @@ pub(super) fn real_date(draft: &mut Draft, scene: &Scene) -> Finding {
 
 /// What a person rejected does not come back.
 pub(super) fn not_buried(draft: &mut Draft, scene: &Scene) -> Finding {
-    let buried = scene.context.tombstones.iter().any(|stone| duplicate::buried(&draft.candidate.summary, stone));
+    let mine = Fingerprint::of(&draft.candidate.summary);
+    let stones = scene.context.tombstones.iter();
+    let buried =
+        stones.map(|s| Fingerprint { hash: s.hash.clone(), tokens: s.tokens.clone(), exact: s.exact.clone() }).any(|stone| mine.is(&stone));
     if buried { Finding::Refuse(Code::ETombstone) } else { Finding::Fine }
 }
 

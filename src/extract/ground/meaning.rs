@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Draft, Finding, Scene};
-use crate::model::{Code, State};
-use crate::text::phrases::{Clause, clauses};
+use crate::model::{Code, Evidence, State};
+use crate::text::phrases::{Clause, clauses, without};
 use crate::text::polarity::{Polarity, agree, common_marks, polarity, polarity_without};
 use crate::text::words::{Language, fold, is_cjk, language, token_set};
 
@@ -23,11 +23,34 @@ pub(super) fn covered(draft: &mut Draft, scene: &Scene) -> Finding {
     }
     let said = token_set(&window);
     let letters: BTreeSet<char> = window.chars().filter(|c| is_cjk(*c)).collect();
-    let claimed = token_set(&draft.candidate.summary);
+    let summary = without(&fold(&draft.candidate.summary), FRAMING);
+    let claimed = token_set(&summary);
     let found: f64 = claimed.iter().map(|token| part_said(token, &said, &letters)).sum();
     // Of three words, one may be all that a good paraphrase keeps.
     let short = claimed.len() <= 3 && found >= 1.0;
-    if short || found >= COVERED * claimed.len() as f64 { Finding::Fine } else { Finding::Doubt(Code::ECover) }
+    let covered = short || found >= COVERED * claimed.len() as f64 || by_letters(&summary, &draft.evidence, scene);
+    if covered { Finding::Fine } else { Finding::Doubt(Code::ECover) }
+}
+
+/// Words of the note itself, which nobody says: who it is about, that something was considered.
+const FRAMING: &[&str] = &[
+    "the user", "user", "the assistant", "was considered", "considered", "rejected", "because", "用户", "助手", "曾考虑", "否决", "因为", "因", "ユーザー", "検討", "却下", "사용자",
+    "검토", "기각",
+];
+
+/// Part of the CJK letters of a summary that must have been said, where word order and filler words hide the bigrams.
+const LETTERS: f64 = 0.5;
+
+/// More distinct letters than this hold any text by chance.
+const FEW_LETTERS: usize = 120;
+
+/// Whether the people's own short turns near the quotes hold half of a CJK summary, letter by letter.
+fn by_letters(summary: &str, evidence: &[Evidence], scene: &Scene) -> bool {
+    let content = |text: &str| text.chars().filter(|c| is_cjk(*c) && !GLUE.contains(*c)).collect::<BTreeSet<char>>();
+    let spoken = scene.sheet.spoken(evidence, REACH);
+    let (said, claimed) = (content(&spoken), content(summary));
+    let common = claimed.intersection(&said).count();
+    claimed.len() >= 4 && said.len() <= FEW_LETTERS && common as f64 >= LETTERS * claimed.len() as f64
 }
 
 /// 1 for a word that was said, ½ for a CJK bigram whose letters were said apart: 补索引 for 把索引补上.
