@@ -19,7 +19,8 @@ use serde_json::Value;
 
 /// The gold cases, secrets put together from their parts.
 fn cases() -> Vec<Value> {
-    let shared = std::env::var_os("CLAUDE_MEM_SHARED").map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")), PathBuf::from);
+    let shared = std::env::var_os("CLAUDE_MEM_SHARED")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")), PathBuf::from);
     let mut files: Vec<PathBuf> = ["cases", "real"]
         .iter()
         .flat_map(|set| std::fs::read_dir(shared.join("gold").join(set)).into_iter().flatten().flatten().map(|e| e.path()))
@@ -75,8 +76,10 @@ fn conversation(session: &Value) -> Conversation {
 
 /// The candidate a perfect model gives for one gold.
 fn answer(gold: &Value, conversation: &Conversation) -> Candidate {
-    let evidence: Vec<Quote> =
-        list(&gold["evidence"]).iter().map(|e| Quote { turn: e["turn"].as_u64().unwrap() as u32 + 1, quote: text(&e["quote"]).to_owned() }).collect();
+    let evidence: Vec<Quote> = list(&gold["evidence"])
+        .iter()
+        .map(|e| Quote { turn: e["turn"].as_u64().unwrap() as u32 + 1, quote: text(&e["quote"]).to_owned() })
+        .collect();
     let user = evidence.iter().any(|q| conversation.turn(q.turn).is_some_and(|t| t.speaker == Speaker::User));
     let kinds: Vec<Kind> = list(&gold["kind"]).iter().filter_map(|k| Kind::parse(text(k))).collect();
     // Where a gold accepts both, what only the assistant said is a fact: a decision is the user's.
@@ -102,7 +105,12 @@ impl Play {
         let mut play = Self { snapshot: Snapshot::default(), ids: BTreeMap::new(), next: std::cell::Cell::new(1) };
         for old in list(&case["existing_memories"]) {
             let id = play.id();
-            let mut memory = Memory::new(id.clone(), Layer::parse(text(&old["layer"])).unwrap(), Kind::parse(text(&old["kind"])).unwrap(), text(&old["summary"]));
+            let mut memory = Memory::new(
+                id.clone(),
+                Layer::parse(text(&old["layer"])).unwrap(),
+                Kind::parse(text(&old["kind"])).unwrap(),
+                text(&old["summary"]),
+            );
             memory.created = Some(format!("{}T09:00:00Z", text(&old["date"])));
             play.ids.insert(text(&old["id"]).to_owned(), id);
             play.put(memory);
@@ -233,7 +241,10 @@ fn every_example_is_kept() {
         for verdict in verdicts {
             all += 1;
             if verdict.outcome != Outcome::Keep {
-                lost.push(format!("{} {}: {:?} {:?} {:?}", case["id"], verdict.candidate.reference, verdict.outcome, verdict.candidate.summary, verdict.notes));
+                lost.push(format!(
+                    "{} {}: {:?} {:?} {:?}",
+                    case["id"], verdict.candidate.reference, verdict.outcome, verdict.candidate.summary, verdict.notes
+                ));
             }
         }
     });
@@ -266,7 +277,10 @@ fn the_detector_needs_no_pointers() {
     let (mut wanted, mut found, mut right, mut wrong) = (0, 0, 0, Vec::new());
     play(false, |case, session, play, outcome, _| {
         let name = |id: &Id| play.ids.iter().find(|(_, i)| *i == id).map_or_else(String::new, |(n, _)| n.clone());
-        let links: Vec<&Value> = list(&case["conflicts"]).iter().filter(|l| l["session"] == session["session_id"] && text(&l["type"]) == "contradiction").collect();
+        let links: Vec<&Value> = list(&case["conflicts"])
+            .iter()
+            .filter(|l| l["session"] == session["session_id"] && text(&l["type"]) == "contradiction")
+            .collect();
         wanted += links.len();
         for (old, new) in &outcome.conflicts {
             found += 1;
@@ -357,14 +371,34 @@ fn reversed(c: &Candidate, _: &Conversation) -> Option<Candidate> {
         return None;
     }
     const OUT: &[(&str, &str)] = &[
-        ("does not ", ""), ("do not ", ""), ("must not ", "must "), ("need not ", "need "), (" never ", " always "), ("nothing goes", "everything goes"), ("Do not ", ""),
-        ("不做", "做"), ("不落盘", "落盘"), ("不要", "要"), ("暂不", "马上"),
+        ("does not ", ""),
+        ("do not ", ""),
+        ("must not ", "must "),
+        ("need not ", "need "),
+        (" never ", " always "),
+        ("nothing goes", "everything goes"),
+        ("Do not ", ""),
+        ("不做", "做"),
+        ("不落盘", "落盘"),
+        ("不要", "要"),
+        ("暂不", "马上"),
     ];
     const IN: &[(&str, &str)] = &[
-        (" is ", " is not "), (" are ", " are not "), (" uses ", " never uses "), (" use ", " never use "), (" lives ", " never lives "), (" needs ", " does not need "),
-        (" run with ", " never run with "), (" start with ", " never start with "), ("一律用", "一律不用"), ("统一用", "统一不用"), ("换成", "不换成"), ("用", "不用"),
+        (" is ", " is not "),
+        (" are ", " are not "),
+        (" uses ", " never uses "),
+        (" use ", " never use "),
+        (" lives ", " never lives "),
+        (" needs ", " does not need "),
+        (" run with ", " never run with "),
+        (" start with ", " never start with "),
+        ("一律用", "一律不用"),
+        ("统一用", "统一不用"),
+        ("换成", "不换成"),
+        ("用", "不用"),
     ];
-    let swap = |table: &[(&str, &str)]| table.iter().find(|(from, _)| c.summary.contains(from)).map(|(from, to)| c.summary.replacen(from, to, 1));
+    let swap =
+        |table: &[(&str, &str)]| table.iter().find(|(from, _)| c.summary.contains(from)).map(|(from, to)| c.summary.replacen(from, to, 1));
     let summary = swap(OUT).or_else(|| swap(IN))?;
     Some(Candidate { summary, ..c.clone() })
 }
@@ -384,7 +418,8 @@ fn every_damage_is_caught_with_its_code() {
                 if caught(verdict, code) {
                     entry.1 += 1;
                 } else {
-                    escaped.push(format!("{name}: {} {:?} {:?} {:?}", case["id"], verdict.candidate.summary, verdict.outcome, verdict.notes));
+                    escaped
+                        .push(format!("{name}: {} {:?} {:?} {:?}", case["id"], verdict.candidate.summary, verdict.outcome, verdict.notes));
                 }
             };
             for candidate in &good {
@@ -396,7 +431,8 @@ fn every_damage_is_caught_with_its_code() {
                 let stone = fingerprint(&candidate.summary);
                 let again = Candidate { relations: Vec::new(), ..candidate.clone() };
                 tried("buried claim", Code::ETombstone, &play.check(vec![again.clone()], &talk, &[stone])[0]);
-                let unknown = Candidate { relations: vec![Pointer { id: "m99".into(), kind: RelationType::Supersedes }], ..candidate.clone() };
+                let unknown =
+                    Candidate { relations: vec![Pointer { id: "m99".into(), kind: RelationType::Supersedes }], ..candidate.clone() };
                 tried("unknown pointer", Code::UnknownPointer, &play.check(vec![unknown], &talk, &[])[0]);
             }
             let verdicts = play.check(good.clone(), &talk, &[]);

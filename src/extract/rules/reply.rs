@@ -145,7 +145,8 @@ fn answer(scene: &Scene<'_>, said: &[&str]) -> Option<(Draft, usize)> {
     let sentence = said.first()?;
     let first = sentences::clauses(sentence).first().copied()?;
     let clause = Clause::new(first, scene.language);
-    let plain = clause.is_open() || [Mark::Order, Mark::Refuse, Mark::Observation, Mark::Pronoun, Mark::Correct].iter().any(|m| clause.has(*m));
+    let plain =
+        clause.is_open() || [Mark::Order, Mark::Refuse, Mark::Observation, Mark::Pronoun, Mark::Correct].iter().any(|m| clause.has(*m));
     // "1. … 2. …" answers several questions at once.
     let several = scene.turn.text.trim_start().starts_with(|c: char| c.is_ascii_digit()) && scene.turn.text.contains("2.");
     if plain || several || clause.tokens().is_empty() || !is_short(&clause) {
@@ -160,7 +161,7 @@ fn answer(scene: &Scene<'_>, said: &[&str]) -> Option<(Draft, usize)> {
         }
         // No question: every word must be of the offer.
         None => {
-            let wholly = clause.tokens().is_subset(&scene.around.offered) && is_concrete(&clause.body);
+            let wholly = clause.tokens().is_subset(&scene.around.offered) && (is_concrete(&clause.body) || clause.tokens().len() >= 2);
             let offers = scene.before.is_some_and(|t| Clause::new(&t.text, scene.language).has(Mark::Propose));
             (wholly && offers).then(|| thread::subject(scene, &[]))??
         }
