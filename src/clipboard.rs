@@ -26,7 +26,7 @@ const OSC52_MOST: usize = 74_000;
 
 /// What the choice depends on, as values.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct Surroundings {
     /// A desktop session is reachable (`DISPLAY` or `WAYLAND_DISPLAY`).
     pub display: bool,
     /// Logged in from another machine (`SSH_CONNECTION`, `SSH_TTY`, `SSH_CLIENT`).
@@ -41,7 +41,7 @@ pub struct Place {
     pub file: PathBuf,
 }
 
-impl Place {
+impl Surroundings {
     /// Reads the variables. `at_terminal`: whether a person is at the terminal.
     pub fn of(env: &Env, at_terminal: bool, program: PathBuf, file: PathBuf) -> Self {
         let any = |names: &[&str]| names.iter().any(|name| env.var(name).is_some());
@@ -76,18 +76,6 @@ pub struct Outcome {
     pub note: Option<String>,
 }
 
-impl Outcome {
-    /// What happened, in one sentence.
-    pub fn sentence(&self) -> String {
-        let done = match &self.how {
-            How::Arboard => "copied to the clipboard".to_owned(),
-            How::Osc52 => "sent to the clipboard of the terminal".to_owned(),
-            How::File(path) => format!("written to {}", path.display()),
-        };
-        self.note.as_ref().map_or_else(|| done.clone(), |note| format!("{done} ({note})"))
-    }
-}
-
 /// One row of the table of ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -102,7 +90,7 @@ const LASTING_CLIPBOARD: bool = cfg!(any(target_os = "macos", windows));
 
 /// The ways to try, in order. Over SSH the clipboard of a Mac or PC is the wrong machine's; an X display that SSH
 /// forwards is the right one's.
-fn ways(place: &Place, lasting_clipboard: bool) -> Vec<Way> {
+fn ways(place: &Surroundings, lasting_clipboard: bool) -> Vec<Way> {
     let by_terminal = (place.remote || place.tmux) && place.terminal.is_some();
     let table = [
         (Way::Direct, lasting_clipboard && !place.remote),
@@ -117,7 +105,7 @@ fn ways(place: &Place, lasting_clipboard: bool) -> Vec<Way> {
 ///
 /// # Errors
 /// When not even the file can be written.
-pub fn copy(text: &str, place: &Place) -> Result<Outcome> {
+pub fn copy(text: &str, place: &Surroundings) -> Result<Outcome> {
     let mut failures = Vec::new();
     for way in ways(place, LASTING_CLIPBOARD) {
         let done = match way {
@@ -136,7 +124,7 @@ pub fn copy(text: &str, place: &Place) -> Result<Outcome> {
 }
 
 /// What there is to say about a way: the failures before it, and what cannot be known.
-fn note(how: &How, place: &Place, failures: &[String]) -> Option<String> {
+fn note(how: &How, place: &Surroundings, failures: &[String]) -> Option<String> {
     let mut notes = failures.to_vec();
     match how {
         How::Arboard => {}
@@ -217,7 +205,7 @@ fn osc52_sequence(payload: &str, tmux: bool) -> String {
     if tmux { format!("{plain}\u{1b}Ptmux;{}\u{1b}\\", plain.replace('\u{1b}', "\u{1b}\u{1b}")) } else { plain }
 }
 
-fn osc52(text: &str, place: &Place) -> Result<()> {
+fn osc52(text: &str, place: &Surroundings) -> Result<()> {
     let payload = base64::engine::general_purpose::STANDARD.encode(text);
     if payload.len() > OSC52_MOST {
         return Err(Error::failure("the text is too long for the clipboard of the terminal").hint("lower --budget"));
@@ -242,8 +230,8 @@ fn file(text: &str, path: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn place(display: bool, remote: bool, tmux: bool, terminal: Option<&Path>) -> Place {
-        Place { display, remote, tmux, terminal: terminal.map(Path::to_path_buf), ..Place::default() }
+    fn place(display: bool, remote: bool, tmux: bool, terminal: Option<&Path>) -> Surroundings {
+        Surroundings { display, remote, tmux, terminal: terminal.map(Path::to_path_buf), ..Surroundings::default() }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What every command works with: surroundings, printer, settings, the memory folder, and which project is meant.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,8 @@ use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::{MemoryRecord, Plan};
 use crate::model::{Id, Memory};
-use crate::store::{Entry, GLOBAL, Snapshot, Store, identity};
+use crate::store::identity::{self, Root};
+use crate::store::{Entry, GLOBAL, Receipt, Snapshot, Store};
 
 /// The context of one command.
 #[derive(Debug)]
@@ -31,8 +32,8 @@ pub struct App<'a> {
 pub enum Here {
     /// In a project that has memories.
     Project(String),
-    /// In a repository that is no project yet; the root, and the name it would get.
-    Repository(PathBuf, String),
+    /// In a repository that is no project yet: its root, and the name it would get.
+    Repository(Root, String),
     /// Neither.
     Nowhere,
 }
@@ -59,7 +60,9 @@ impl<'a> App<'a> {
         for notice in &opened.notices {
             self.ui.warn(notice);
         }
-        Ok(opened.store)
+        let mut store = opened.store;
+        store.trust_hand_edits = self.config.switch("store.trust_hand_edits");
+        Ok(store)
     }
 
     /// The project of the working folder, whatever `--project` says.
@@ -67,13 +70,12 @@ impl<'a> App<'a> {
         if let Some(name) = store.project_of(&self.env.cwd)? {
             return Ok(Here::Project(name));
         }
-        match identity::repository(&self.env.cwd) {
-            Some(root) => {
-                let name = store.default_name(&root)?;
-                Ok(Here::Repository(root, name))
-            }
-            None => Ok(Here::Nowhere),
+        let root = identity::root_of(&self.env.cwd);
+        if !root.is_repository() {
+            return Ok(Here::Nowhere);
         }
+        let name = store.default_name(&root)?;
+        Ok(Here::Repository(root, name))
     }
 
     /// The project named with `--project`, which must exist.
@@ -82,7 +84,7 @@ impl<'a> App<'a> {
         if store.has_project(name) {
             return Ok(Some(name.clone()));
         }
-        let there = store.projects()?.into_iter().map(|p| p.name).filter(|n| n != GLOBAL).collect::<Vec<_>>().join(", ");
+        let there = projects_by_name(store)?.join(", ");
         let hint = if there.is_empty() { "`claude-mem project init NAME` makes one".to_owned() } else { format!("there are: {there}; `claude-mem project init NAME` makes one") };
         Err(Error::new(Kind::Usage, format!("there is no project `{name}`")).hint(hint))
     }
@@ -98,7 +100,7 @@ impl<'a> App<'a> {
         match self.here(store)? {
             Here::Project(name) | Here::Repository(_, name) => Ok(name),
             Here::Nowhere => {
-                let all: Vec<String> = store.projects()?.into_iter().map(|p| p.name).filter(|n| n != GLOBAL).collect();
+                let all = projects_by_name(store)?;
                 match all.as_slice() {
                     [only] => {
                         self.ui.say(&paint(style::DIM, &format!("this folder belongs to no project; using the only one there is: {only}")));
@@ -120,16 +122,23 @@ impl<'a> App<'a> {
         }
         match self.here(store)? {
             Here::Repository(root, name) => {
-                self.make_project(store, &name, Some(&root.to_string_lossy()))?;
+                self.make_project(store, &name, Some(&root.path))?;
                 Ok(name)
             }
             Here::Project(_) | Here::Nowhere => self.project(store),
         }
     }
 
-    /// Makes a project unless this is a dry run.
-    pub fn make_project(&self, store: &Store, name: &str, root: Option<&str>) -> Result<()> {
-        if self.ui.wishes.dry_run { Ok(()) } else { store.init_project(name, root, &self.env.now()) }
+    /// Makes a project, unless it is there or this is a dry run.
+    pub fn make_project(&self, store: &Store, name: &str, root: Option<&Path>) -> Result<()> {
+        if self.ui.wishes.dry_run || store.has_project(name) {
+            return Ok(());
+        }
+        match store.init(name, root) {
+            // Somebody else made it in this very moment: it is there, which is what was wanted.
+            Err(error) if !store.has_project(name) => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// A plan for a project, as read by this snapshot.
@@ -142,7 +151,9 @@ impl<'a> App<'a> {
         if plan.changes.is_empty() || self.ui.wishes.dry_run {
             return Ok(None);
         }
-        Ok(Some(store.commit(plan, &|| self.env.new_id())?.commit))
+        let receipt = store.commit(plan, &|| self.env.new_id())?;
+        self.announce(&receipt);
+        Ok(receipt.seq)
     }
 
     /// Plans and commits; plans again while others commit in between.
@@ -151,13 +162,22 @@ impl<'a> App<'a> {
             make(&store.snapshot(project)?)?;
             return Ok(None);
         }
-        Ok(store.update(project, &|| self.env.new_id(), make)?.map(|r| r.commit))
+        let receipt = store.update(project, &self.env.now(), &|| self.env.new_id(), make)?;
+        self.announce(&receipt);
+        Ok(receipt.seq)
+    }
+
+    /// Says once what was found added or changed outside.
+    pub fn announce(&self, receipt: &Receipt) {
+        for notice in &receipt.notices {
+            self.ui.warn(&self.ui.foreign(notice));
+        }
     }
 
     /// The snapshots that `--project`, or the working folder, means; with `all`, those of every project.
     pub fn snapshots(&self, store: &Store, all: bool) -> Result<Vec<Snapshot>> {
         if all {
-            return store.projects()?.iter().map(|p| store.snapshot(&p.name)).collect();
+            return store.projects()?.iter().map(|name| store.snapshot(name)).collect();
         }
         let project = self.project(store)?;
         crate::pipeline::ingest::snapshots(store, &project)
@@ -169,7 +189,7 @@ impl<'a> App<'a> {
         let mut found = Vec::new();
         if wanted.len() >= 4 {
             for project in store.projects()? {
-                let snapshot = store.snapshot(&project.name)?;
+                let snapshot = store.snapshot(&project)?;
                 let hits: Vec<Entry> = snapshot.entries.iter().filter(|e| e.memory.id.as_str().starts_with(&wanted)).cloned().collect();
                 found.extend(hits.into_iter().map(|e| (snapshot.clone(), e)));
             }
@@ -180,6 +200,11 @@ impl<'a> App<'a> {
             n => Err(Error::new(Kind::Usage, format!("`{id}` is the beginning of {n} ids")).hint("type more of it")),
         }
     }
+}
+
+/// Every project but the global one.
+fn projects_by_name(store: &Store) -> Result<Vec<String>> {
+    Ok(store.projects()?.into_iter().filter(|name| name != GLOBAL).collect())
 }
 
 fn no_such(id: &str) -> Error {

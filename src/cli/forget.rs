@@ -6,6 +6,7 @@ use super::app::{App, fields, ids, one_line};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::{Change, Id, Memory};
+use crate::reconcile::duplicate;
 use crate::text::words;
 
 /// Forget memories; they leave a tombstone and do not come back
@@ -52,7 +53,7 @@ impl ForgetArgs {
             app.update(&store, project, &mut |snapshot| {
                 let mut plan = app.plan(snapshot, "forget");
                 let mine = chosen.iter().filter(|(p, m)| p == project && snapshot.entry(&m.id).is_some());
-                plan.changes.extend(mine.map(|(_, m)| Change::Forget { id: m.id.clone(), tombstone: true }));
+                plan.changes.extend(mine.map(|(_, m)| Change::Forget { id: m.id.clone(), tombstone: Some(duplicate::tombstone_of(m, &app.env.now())) }));
                 Ok(plan)
             })?;
         }

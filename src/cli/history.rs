@@ -3,9 +3,10 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::app::{App, fields};
+use super::app::{App, fields, json as to_json};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Result};
+use crate::store::{Injection, Severity};
 
 /// Take the last change back
 #[derive(Debug, Args)]
@@ -20,7 +21,7 @@ impl UndoArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
         let history = store.history()?;
-        let Some(last) = history.iter().rev().find(|h| h.can_undo()) else {
+        let Some(last) = history.first() else {
             app.ui.say("nothing to undo");
             return Ok(());
         };
@@ -29,9 +30,9 @@ impl UndoArgs {
             app.ui.say(&format!("would undo: {}", app.ui.foreign(&what)));
             return Ok(());
         }
-        let receipt = store.undo(self.force, &app.env.now())?;
+        let (undone, receipt) = store.undo(1, self.force)?;
         if app.ui.wishes.json {
-            app.ui.object("undo", fields([("undone", last.seq.into()), ("commit", receipt.commit.into())]));
+            app.ui.object("undo", fields([("undone", undone.iter().map(|m| m.seq).collect::<Vec<_>>().into()), ("commit", receipt.seq.into())]));
         } else {
             app.ui.line(&format!("{} {}", paint(style::GOOD, "undone:"), app.ui.foreign(&what)));
         }
@@ -55,10 +56,14 @@ impl HistoryArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
         if self.injections {
-            return self.injections(app, store.injections()?);
+            let (injections, bad) = store.injections()?;
+            if bad > 0 {
+                app.ui.warn(&format!("{} of the receipts cannot be read", count(bad, "line", "lines")));
+            }
+            return self.injections(app, &injections);
         }
         let history = store.history()?;
-        let shown = &history[history.len().saturating_sub(self.limit)..];
+        let shown: Vec<_> = history.iter().take(self.limit).rev().collect();
         if app.ui.wishes.json {
             let rows: Vec<Value> = shown
                 .iter()
@@ -67,7 +72,7 @@ impl HistoryArgs {
             app.ui.object("history", fields([("commits", rows.into())]));
             return Ok(());
         }
-        for h in shown {
+        for h in &shown {
             let what = format!("{}, {}", count(h.files.len(), "file", "files"), count(h.ids.len(), "memory", "memories"));
             app.ui.line(&format!(
                 "{} {}  {:<10} {}  {}",
@@ -84,22 +89,29 @@ impl HistoryArgs {
         Ok(())
     }
 
-    fn injections(&self, app: &App, lines: Vec<Value>) -> Result<()> {
-        let shown = &lines[lines.len().saturating_sub(self.limit)..];
+    fn injections(&self, app: &App, all: &[Injection]) -> Result<()> {
+        let shown = &all[all.len().saturating_sub(self.limit)..];
         if app.ui.wishes.json {
-            app.ui.object("history", fields([("injections", shown.to_vec().into())]));
+            app.ui.object("history", fields([("injections", to_json(&shown)?)]));
             return Ok(());
         }
-        let length = |v: &Value, key: &str| v[key].as_array().map_or(0, Vec::len);
-        for line in shown {
-            let text = |key: &str| app.ui.foreign(line[key].as_str().unwrap_or("?"));
-            let given = count(length(line, "items"), "memory", "memories");
-            app.ui.line(&format!("{}  {}  {given}, ≈{} {}, {} left out", text("at"), text("project"), line["size"], text("unit"), length(line, "left_out")));
+        for one in shown {
+            let given = count(one.ids.len(), "memory", "memories");
+            let place = format!("{}, {}, to {}", one.project, one.mode, one.target);
+            app.ui.line(&format!("{}  {}  {given}, ≈{} tokens, {} left out", one.at, app.ui.foreign(&place), one.tokens, one.left_out.len()));
         }
         if shown.is_empty() {
             app.ui.say("nothing was injected yet");
         }
         Ok(())
+    }
+}
+
+fn name_of(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Error => "fault",
     }
 }
 
@@ -111,14 +123,15 @@ impl VerifyArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
         let findings = app.store()?.verify()?;
-        let faults = findings.iter().filter(|f| f.fault).count();
+        let faults = findings.iter().filter(|f| f.severity == Severity::Error).count();
         if app.ui.wishes.json {
             let rows: Vec<Value> =
-                findings.iter().map(|f| json!({"fault": f.fault, "code": f.problem.code, "file": f.problem.file, "line": f.problem.line, "detail": f.problem.detail})).collect();
+                findings.iter().map(|f| json!({"severity": name_of(f.severity), "code": f.problem.code, "file": f.problem.file, "line": f.problem.line, "detail": f.problem.detail})).collect();
             app.ui.object("verify", fields([("findings", rows.into()), ("ok", (faults == 0).into())]));
         } else {
             for finding in &findings {
-                let sign = if finding.fault { paint(style::BAD, "fault") } else { paint(style::WARN, "note") };
+                let color = if finding.severity == Severity::Error { style::BAD } else { style::WARN };
+                let sign = paint(color, name_of(finding.severity));
                 app.ui.line(&format!("{sign} {}", app.ui.foreign(&finding.problem.to_string())));
             }
             if faults == 0 {

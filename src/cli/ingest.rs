@@ -139,12 +139,12 @@ fn project_of(app: &App, store: &Store, named: Option<&str>, everywhere: bool, c
     }
     let recorded = conversation.cwd.as_deref().map(Path::new);
     if let Some(cwd) = recorded.filter(|cwd| everywhere || cwd.is_dir()) {
-        let root = identity::repository(cwd).unwrap_or_else(|| cwd.to_owned());
-        let name = match store.project_of(&root)? {
+        let name = match store.project_of(cwd)? {
             Some(name) => name,
             None => {
+                let root = identity::root_of(cwd);
                 let name = store.default_name(&root)?;
-                app.make_project(store, &name, Some(&root.to_string_lossy()))?;
+                app.make_project(store, &name, Some(&root.path))?;
                 name
             }
         };
@@ -152,9 +152,9 @@ fn project_of(app: &App, store: &Store, named: Option<&str>, everywhere: bool, c
     }
     if app.here(store)? == Here::Nowhere && store.projects()?.is_empty() {
         // A first try outside every repository: the conversation's own folder gives the name.
-        let root = recorded.unwrap_or(&app.env.cwd);
-        let name = store.default_name(root)?;
-        app.make_project(store, &name, Some(&root.to_string_lossy()))?;
+        let root = identity::root_of(recorded.unwrap_or(&app.env.cwd));
+        let name = store.default_name(&root)?;
+        app.make_project(store, &name, Some(&root.path))?;
         return Ok((name, None));
     }
     let name = app.project_to_write(store)?;
@@ -221,10 +221,17 @@ fn finish(outcome: Outcome, files: usize) -> Result<()> {
     if let Some(failure) = outcome.failure {
         return Err(failure);
     }
-    match outcome.unreadable.into_iter().next() {
-        Some((_, error)) if files == 1 || outcome.sessions.is_empty() => Err(error),
+    match (outcome.unreadable.into_iter().next(), outcome.sessions.as_slice()) {
+        (Some((_, error)), sessions) if files == 1 || sessions.is_empty() => Err(error),
+        (None, [only]) if files == 1 && only.session.is_empty() => Err(no_conversation(only)),
         _ => Ok(()),
     }
+}
+
+/// A file that was named and holds nothing to read is an error of its own.
+fn no_conversation(report: &SessionReport) -> Error {
+    let why = report.problems.first().map(|p| format!(": {p}")).unwrap_or_default();
+    Error::new(Kind::NoTranscript, format!("{} holds no conversation{why}", report.source)).hint("check that it is a whole transcript")
 }
 
 fn report_json(outcome: &Outcome) -> Result<serde_json::Map<String, Value>> {
@@ -262,7 +269,7 @@ fn receipt(app: &App, why: &str, outcome: &Outcome, files: usize) {
     let ui = &app.ui;
     // Over many files only those that brought something are shown, unless asked.
     let brief = outcome.sessions.len() > 3 && !ui.wishes.verbose;
-    for report in &outcome.sessions {
+    for report in outcome.sessions.iter().filter(|r| !r.session.is_empty() || ui.wishes.verbose) {
         let quiet = report.memories.is_empty() && report.review.is_empty() && report.confirmed.is_empty() && report.rejected.is_empty();
         if !(brief && quiet) {
             session_lines(ui, report);
@@ -277,7 +284,7 @@ fn receipt(app: &App, why: &str, outcome: &Outcome, files: usize) {
     let stored = sum(|s| s.memories.len());
     let review = sum(|s| s.review.len());
     let verb = if app.ui.wishes.dry_run { "would store" } else { "stored" };
-    let from = count(outcome.sessions.len(), "conversation", "conversations");
+    let from = count(outcome.sessions.iter().filter(|r| !r.session.is_empty()).count(), "conversation", "conversations");
     ui.line(&format!("{} {} from {from}, {why}", paint(style::STRONG, verb), paint(style::GOOD, &count(stored, "memory", "memories"))));
     let cost: f64 = outcome.sessions.iter().filter_map(|s| s.usage.cost_usd).sum();
     if cost > 0.0 {

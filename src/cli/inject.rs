@@ -10,7 +10,7 @@ use crate::clipboard;
 use crate::error::{Error, Kind, Result};
 use crate::model::Change;
 use crate::recall::{self, Budget, Injection, Mode, Request};
-use crate::store::{Snapshot, Store};
+use crate::store::{self, LeftOut, Snapshot, Store};
 use crate::text::words::Language;
 
 /// Give the next conversation what it should know
@@ -80,7 +80,9 @@ impl InjectArgs {
         if !app.ui.wishes.json {
             self.deliver(app, &injection)?;
         }
-        receipt(app, &store, &snapshots, &injection)
+        let target = if self.print || app.ui.wishes.json { "stdout" } else { "clipboard" };
+        receipt(app, &store, &snapshots, &request, &injection, target);
+        Ok(())
     }
 
     fn deliver(&self, app: &App, injection: &Injection) -> Result<()> {
@@ -138,14 +140,22 @@ fn explain(app: &App, snapshots: &[Snapshot], injection: &Injection) {
 }
 
 /// Keeps what was given, and counts it as use. A store that cannot be written does not keep the text from its reader.
-fn receipt(app: &App, store: &Store, snapshots: &[Snapshot], injection: &Injection) -> Result<()> {
+fn receipt(app: &App, store: &Store, snapshots: &[Snapshot], request: &Request, injection: &Injection, target: &str) {
     if app.ui.wishes.dry_run {
-        return Ok(());
+        return;
     }
-    let line = json!({"at": app.env.now(), "project": snapshots.first().map(|s| &s.project), "size": injection.size(), "unit": injection.budget.unit(),
-        "items": injection.items.iter().map(|i| i.id.as_str()).collect::<Vec<_>>(),
-        "left_out": injection.left_out.iter().map(|l| json!({"id": l.id, "reason": l.reason.words()})).collect::<Vec<_>>()});
-    let kept = store.record_injection(&line.to_string()).and_then(|()| {
+    let left_out = injection.left_out.iter().map(|l| LeftOut { id: l.id.clone(), why: l.reason.words().to_owned() });
+    let line = store::Injection {
+        at: app.env.now(),
+        project: snapshots.first().map(|s| s.project.clone()).unwrap_or_default(),
+        mode: request.mode.name().to_owned(),
+        target: target.to_owned(),
+        session: None,
+        ids: injection.items.iter().map(|i| i.id.clone()).collect(),
+        tokens: injection.size() as u64,
+        left_out: left_out.collect(),
+    };
+    let kept = store.record_injection(&line).and_then(|()| {
         for snapshot in snapshots {
             let mine: Vec<_> = injection.items.iter().filter(|i| snapshot.entry(&i.id).is_some()).map(|i| i.id.clone()).collect();
             if !mine.is_empty() {
@@ -161,5 +171,4 @@ fn receipt(app: &App, store: &Store, snapshots: &[Snapshot], injection: &Injecti
     if let Err(error) = kept {
         app.ui.warn(&format!("this use could not be noted: {error}"));
     }
-    Ok(())
 }

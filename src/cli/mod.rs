@@ -14,6 +14,7 @@ mod list;
 mod project;
 mod prune;
 mod remember;
+mod refine;
 mod review;
 mod shell;
 mod stats;
@@ -98,6 +99,7 @@ commands! {
     Forget(forget::ForgetArgs),
     Review(review::ReviewArgs),
     Resolve(review::ResolveArgs),
+    Refine(refine::RefineArgs),
     Prune(prune::PruneArgs),
     Undo(history::UndoArgs),
     History(history::HistoryArgs),

@@ -8,7 +8,8 @@ use serde_json::json;
 use super::app::{App, Here, fields};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
-use crate::store::{GLOBAL, identity};
+use crate::store::GLOBAL;
+use crate::store::identity::{self, Root};
 
 /// Make, show, rename, bind and remove projects
 #[derive(Debug, Args)]
@@ -58,7 +59,7 @@ impl ProjectArgs {
             Action::List => list(app),
             Action::Show => {
                 let name = app.project(&store)?;
-                let root = identity::repository(&app.env.cwd).map(|r| r.display().to_string());
+                let root = Some(identity::root_of(&app.env.cwd)).filter(Root::is_repository).map(|r| r.folder.display().to_string());
                 if app.ui.wishes.json {
                     app.ui.object("project", fields([("name", name.into()), ("repository", json!(root))]));
                 } else {
@@ -68,28 +69,31 @@ impl ProjectArgs {
             }
             Action::Rename { from, to } => {
                 if !app.ui.wishes.dry_run {
-                    store.rename_project(from, to, &app.env.now())?;
+                    app.announce(&store.rename(from, to)?);
                 }
                 app.ui.say(&format!("{from} is now {to}"));
                 Ok(())
             }
             Action::Bind { name, folder } => {
                 let folder = folder.as_ref().map_or(app.env.cwd.clone(), |f| app.env.absolute(f));
-                let root = identity::repository(&folder).unwrap_or(folder);
+                let root = identity::root_of(&folder);
                 if !app.ui.wishes.dry_run {
-                    store.bind_project(name, &root.to_string_lossy(), &app.env.now())?;
+                    store.bind(name, &root.path)?;
                 }
-                app.ui.say(&format!("{} shares the memories of {name}", root.display()));
+                app.ui.say(&format!("{} shares the memories of {name}", root.folder.display()));
                 Ok(())
             }
             Action::Remove { name } => {
+                if !store.has_project(name) {
+                    return Err(Error::new(Kind::Usage, format!("there is no project `{name}`")).hint("`claude-mem project list` shows them"));
+                }
                 let entries = store.snapshot(name)?.entries.len();
                 if !app.ui.wishes.dry_run {
                     if !app.ui.confirm(&format!("remove project {name} with {}?", count(entries, "memory", "memories")))? {
                         app.ui.say("nothing was changed");
                         return Ok(());
                     }
-                    store.remove_project(name, &app.env.now())?;
+                    app.announce(&store.remove(name)?);
                 }
                 app.ui.say(&format!("removed {name}; `claude-mem undo` brings it back"));
                 Ok(())
@@ -116,7 +120,7 @@ fn init(app: &App, name: Option<&str>) -> Result<()> {
         app.ui.say(&format!("project {name} is there already"));
         return Ok(());
     }
-    app.make_project(&store, &name, root.as_ref().map(|r| r.to_string_lossy()).as_deref())?;
+    app.make_project(&store, &name, root.as_ref().map(|r| r.path.as_path()))?;
     if app.ui.wishes.json {
         app.ui.object("project", fields([("name", name.into())]));
     } else {
@@ -129,8 +133,8 @@ fn list(app: &App) -> Result<()> {
     let store = app.store()?;
     let mut rows = Vec::new();
     for project in store.projects()? {
-        let snapshot = store.snapshot(&project.name)?;
-        rows.push((project.name, snapshot.entries.len(), snapshot.catalogue.sessions.len(), project.roots));
+        let snapshot = store.snapshot(&project)?;
+        rows.push((project, snapshot.entries.len(), snapshot.catalogue.sessions.len(), snapshot.catalogue.project.roots));
     }
     if app.ui.wishes.json {
         let rows: Vec<_> = rows.iter().map(|(name, memories, sessions, roots)| json!({"name": name, "memories": memories, "sessions": sessions, "roots": roots})).collect();

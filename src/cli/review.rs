@@ -8,6 +8,7 @@ use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::ReviewItem;
 use crate::model::{Change, Id, Memory};
+use crate::reconcile::duplicate;
 use crate::store::{Snapshot, Store};
 
 /// Decide what waits: pairs that disagree, and candidates that are not sure
@@ -100,7 +101,7 @@ impl ResolveArgs {
         let wanted = self.id.trim().to_ascii_lowercase();
         let fits = |id: &Id| wanted.len() >= 4 && id.as_str().starts_with(&wanted);
         for project in store.projects()? {
-            let snapshot = store.snapshot(&project.name)?;
+            let snapshot = store.snapshot(&project)?;
             if let Some(item) = snapshot.catalogue.review.iter().find(|i| fits(&i.id)) {
                 return decide_item(app, &store, &snapshot, item, self.keep != Keep::Old);
             }
@@ -221,7 +222,8 @@ fn decide_item(app: &App, store: &Store, snapshot: &Snapshot, item: &ReviewItem,
     let memory = item.memory.to_memory(item.id.clone()).map_err(Error::failure)?;
     app.update(store, &snapshot.project, &mut |now| {
         let mut plan = app.plan(now, "resolve");
-        plan.changes.push(Change::Answer { id: item.id.clone(), tombstone: !keep });
+        let tombstone = (!keep).then(|| duplicate::tombstone_of(&memory, &app.env.now()));
+        plan.changes.push(Change::Answer { id: item.id.clone(), tombstone });
         if keep {
             plan.changes.push(Change::Add(memory.clone()));
         }

@@ -141,10 +141,10 @@ fn mend_entry(entry: &mut Map<String, Value>, number: usize) {
             entry.insert(field.to_owned(), json!([]));
         }
     }
-    if let Some(summary) = entry.get_mut("summary") {
-        if let Some(text) = summary.as_str() {
-            *summary = json!(text.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
+    if let Some(summary) = entry.get_mut("summary")
+        && let Some(text) = summary.as_str()
+    {
+        *summary = json!(text.split_whitespace().collect::<Vec<_>>().join(" "));
     }
     let topic = entry.get("topic").filter(|t| t.is_string()).cloned();
     if let Some(keywords) = entry.get_mut("keywords").and_then(Value::as_array_mut) {
@@ -164,10 +164,10 @@ fn mend_entry(entry: &mut Map<String, Value>, number: usize) {
     }
     for quote in list(entry, "evidence") {
         turn_number(quote);
-        if let Some(text) = quote.get_mut("quote") {
-            if let Some((end, _)) = text.as_str().and_then(|t| t.char_indices().nth(QUOTE_MAX)) {
-                *text = json!(text.as_str().and_then(|t| t.get(..end)));
-            }
+        if let Some(quote) = quote.get_mut("quote")
+            && let Some(text) = quote.as_str()
+        {
+            *quote = json!(text.chars().take(QUOTE_MAX).collect::<String>());
         }
     }
     let fields = [
@@ -195,21 +195,20 @@ fn list<'a>(object: &'a mut Map<String, Value>, field: &str) -> impl Iterator<It
 }
 
 fn lower(value: Option<&mut Value>) {
-    if let Some(value) = value {
-        if let Some(text) = value.as_str() {
-            *value = json!(text.trim().to_ascii_lowercase().replace([' ', '-'], "_"));
-        }
+    if let Some(value) = value
+        && let Some(text) = value.as_str()
+    {
+        *value = json!(text.trim().to_ascii_lowercase().replace([' ', '-'], "_"));
     }
 }
 
 /// `"T12"`, `"12"` → 12.
 fn turn_number(item: &mut Value) {
-    if let Some(turn) = item.get_mut("turn") {
-        if let Some(number) =
-            turn.as_str().and_then(|t| t.trim().trim_start_matches(['T', 't', '[']).trim_end_matches(']').parse::<u32>().ok())
-        {
-            *turn = json!(number);
-        }
+    if let Some(turn) = item.get_mut("turn")
+        && let Some(text) = turn.as_str()
+        && let Ok(number) = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '[' | ']' | 'T' | 't')).parse::<u32>()
+    {
+        *turn = json!(number);
     }
 }
 
@@ -316,22 +315,35 @@ mod tests {
     }
 
     #[test]
-    fn the_full_schema_is_the_api_schema_with_limits() {
+    fn the_full_schemas_are_the_api_schemas_with_limits() {
         fn bare(value: Value) -> Value {
             const LIMITS: [&str; 8] = ["$schema", "title", "pattern", "minLength", "maxLength", "maxItems", "minimum", "maximum"];
             match value {
-                Value::Object(map) => {
-                    let strict = map.get("minItems") != Some(&json!(1)) || map.contains_key("maxItems") && map["maxItems"] == json!(5);
-                    let keep = |key: &str| !LIMITS.contains(&key) && !(key == "minItems" && strict);
-                    map.into_iter().filter(|(k, _)| keep(k)).map(|(k, v)| (k, bare(v))).collect::<Map<_, _>>().into()
-                }
-                Value::Array(items) => items.into_iter().map(bare).collect::<Vec<_>>().into(),
+                Value::Object(map) => map.into_iter().filter(|(k, _)| !LIMITS.contains(&k.as_str())).map(|(k, v)| (k, bare(v))).collect(),
+                Value::Array(items) => items.into_iter().map(bare).collect(),
                 other => other,
             }
         }
         let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-        assert_eq!(bare(parse(FULL_SCHEMA)), parse(API_SCHEMA));
-        assert!(compile(FULL_SCHEMA).is_some());
+        for (full, api) in [(FULL_SCHEMA, API_SCHEMA), (crate::extract::refine::FULL_SCHEMA, crate::extract::refine::API_SCHEMA)] {
+            assert_eq!(bare(parse(full)), parse(api));
+            assert!(compile(full).is_some());
+            assert!(api.matches("\"null\"]").count() <= 16, "the API takes at most 16 union types");
+        }
+    }
+
+    #[test]
+    fn the_examples_of_the_prompt_are_answers() {
+        let examples = include_str!("../../prompts/extract/examples.md");
+        let entries: Vec<_> = examples.lines().filter_map(|l| l.strip_prefix("`{\"ref\"").and_then(|l| l.strip_suffix('`'))).collect();
+        assert!(entries.len() >= 6);
+        for entry in entries {
+            let got = read(&answer(&[&format!("{{\"ref\"{entry}")])).unwrap();
+            for quote in &got.candidates[0].evidence {
+                assert!(examples.contains(&format!("[T{} user]", quote.turn)), "{entry}");
+                assert!(examples.matches(&quote.quote).count() >= 2, "quoted from no turn: {}", quote.quote);
+            }
+        }
     }
 
     #[test]

@@ -225,7 +225,7 @@ pub struct Failure {
 }
 
 /// Posts once.
-pub async fn post(client: &Client, server: &Server, body: &Value) -> Result<(Message, Value), Attempt<Failure>> {
+pub async fn post(client: &Client, server: &Server, body: &Value) -> Result<(Message, Value), Attempt<Box<Failure>>> {
     let mut request = client.post(server.url.clone()).header("anthropic-version", "2023-06-01").json(body);
     if let Some(Key(key)) = &server.key {
         request = request.header("x-api-key", secret(key)?);
@@ -242,34 +242,32 @@ pub async fn post(client: &Client, server: &Server, body: &Value) -> Result<(Mes
         bytes.extend_from_slice(&chunk);
         if bytes.len() > BODY_MAX {
             let error = Error::new(Kind::Api, format!("the answer of {} is larger than 8 MB", server.host())).hint("check base_url");
-            return Err(Attempt::Fatal(Failure { status, outcome: "too_large".into(), detail: String::new(), error }));
+            return Err(Attempt::Fatal(Box::new(Failure { status, outcome: "too_large".into(), detail: String::new(), error })));
         }
     }
     // A server that sends the key back must not get it into answers, records or messages.
     let text = String::from_utf8_lossy(&bytes);
     let text = server.key.as_ref().map_or_else(|| text.to_string(), |key| key.removed_from(&text));
     let value = serde_json::from_str::<Value>(&text).ok();
-    if status == 200 {
-        if let Some((message, value)) = value.as_ref().and_then(message).zip(value.clone()) {
-            return Ok((message, value));
-        }
+    match value.as_ref().and_then(message).zip(value.as_ref()) {
+        Some((message, value)) if status == 200 => Ok((message, value.clone())),
+        _ => Err(refused(status, after, value.as_ref(), &text)),
     }
-    Err(refused(status, after, value.as_ref(), &text))
 }
 
 /// A header value that is not shown in debug output.
-fn secret(text: &str) -> Result<reqwest::header::HeaderValue, Attempt<Failure>> {
+fn secret(text: &str) -> Result<reqwest::header::HeaderValue, Attempt<Box<Failure>>> {
     let mut value = reqwest::header::HeaderValue::from_str(text).map_err(|_| {
         let error = Error::new(Kind::Config, "the API key holds characters that cannot be sent")
             .hint("check the variable or command it comes from");
-        Attempt::Fatal(Failure { status: 0, outcome: "bad_key".into(), detail: String::new(), error })
+        Attempt::Fatal(Box::new(Failure { status: 0, outcome: "bad_key".into(), detail: String::new(), error }))
     })?;
     value.set_sensitive(true);
     Ok(value)
 }
 
 /// No whole answer: no connection, silence, or a connection that broke.
-fn unreached(server: &Server, cause: &reqwest::Error) -> Attempt<Failure> {
+fn unreached(server: &Server, cause: &reqwest::Error) -> Attempt<Box<Failure>> {
     let host = server.host();
     let (outcome, message, hint) = if cause.is_connect() {
         ("connect", format!("{host} cannot be reached"), "check the network, base_url and HTTPS_PROXY, then run the same command again")
@@ -284,7 +282,7 @@ fn unreached(server: &Server, cause: &reqwest::Error) -> Attempt<Failure> {
         inner = next;
     }
     let detail = clip(&inner.to_string(), 100.0);
-    let failure = Failure { status: 0, outcome: outcome.into(), detail, error: Error::new(Kind::Api, message).hint(hint) };
+    let failure = Box::new(Failure { status: 0, outcome: outcome.into(), detail, error: Error::new(Kind::Api, message).hint(hint) });
     Attempt::Again { error: failure, after: None }
 }
 
@@ -308,7 +306,7 @@ const REFUSALS: &[(&[u16], &str, &str, bool)] = &[
 ];
 
 /// The meaning of a status that is not a usable 200.
-fn refused(status: u16, after: Option<Duration>, value: Option<&Value>, text: &str) -> Attempt<Failure> {
+fn refused(status: u16, after: Option<Duration>, value: Option<&Value>, text: &str) -> Attempt<Box<Failure>> {
     let field = |path: &str| value.and_then(|v| v.pointer(path)).and_then(Value::as_str).unwrap_or("");
     let (kind, words) = (field("/error/type"), field("/error/message"));
     let spent = field("/error/details/error_code") == "enforced_spend_limit_reached";
@@ -344,6 +342,6 @@ fn refused(status: u16, after: Option<Duration>, value: Option<&Value>, text: &s
         "" => "http_error".to_owned(),
         kind => clip(kind, 30.0),
     };
-    let failure = Failure { status, outcome, detail, error: Error::new(Kind::Api, message).hint(hint) };
+    let failure = Box::new(Failure { status, outcome, detail, error: Error::new(Kind::Api, message).hint(hint) });
     if again { Attempt::Again { error: failure, after } } else { Attempt::Fatal(failure) }
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::ladder::Wire;
+use super::rules::Rules;
 use super::{Claude, ClaudeSettings, Extractor, Key, Policy, Replay, Timeouts};
 use crate::config::Config;
 use crate::env::Env;
@@ -51,24 +53,29 @@ pub struct Backend {
 
 /// Every backend. A new one is a file and a row here.
 pub const BACKENDS: &[Backend] = &[
-    Backend { name: "claude", about: "the Messages API, or any server that speaks it (claude.base_url)", open: open_claude },
-    Backend { name: "replay", about: "recorded answers of --replay DIR, no network", open: open_replay },
+    Backend {
+        name: "claude",
+        about: "the Messages API, or any server that speaks it (claude.base_url)",
+        open: |p| Ok(Box::new(claude(p)?)),
+    },
+    Backend { name: "rules", about: "local rules, no model, no network", open: |_| Ok(Box::new(Rules)) },
+    Backend { name: "replay", about: "recorded answers of --replay DIR, no network", open: |p| Ok(Box::new(replay(p)?)) },
 ];
 
-fn open_claude<'a>(parts: &Parts<'a>) -> Result<Box<dyn Extractor + 'a>> {
+fn claude<'a>(parts: &Parts<'a>) -> Result<Claude<'a>> {
     let mut settings = settings(parts.config, parts.env, parts.wanted.max_cost);
     settings.key = key(parts.config, parts.env)?;
-    Ok(Box::new(Claude::new(settings, parts.env, parts.ledger.clone(), parts.wanted.record.map(Path::to_owned))?))
+    Claude::new(settings, parts.env, parts.ledger.clone(), parts.wanted.record.map(Path::to_owned))
 }
 
-fn open_replay<'a>(parts: &Parts<'a>) -> Result<Box<dyn Extractor + 'a>> {
+fn replay(parts: &Parts<'_>) -> Result<Replay> {
     let Wanted { replay, dump, .. } = parts.wanted;
     if replay.is_none() && dump.is_none() {
         return Err(Error::new(Kind::Usage, "the extractor replay needs recorded answers").hint("add --replay DIR"));
     }
     // The pieces must be those of the recording, so the budget is the one of the API.
     let budget = settings(parts.config, parts.env, None).max_input_tokens;
-    Ok(Box::new(Replay { answers: replay.map(Path::to_owned), dump: dump.map(Path::to_owned), budget }))
+    Ok(Replay { answers: replay.map(Path::to_owned), dump: dump.map(Path::to_owned), budget })
 }
 
 /// The backend for these wishes. `--dump-requests` and `--replay` make no call, so they come before any name.
@@ -89,8 +96,22 @@ pub fn choose<'a>(wanted: &Wanted<'a>, config: &'a Config, env: &'a Env, home: &
         let names: Vec<_> = BACKENDS.iter().map(|b| b.name).collect();
         Error::new(Kind::Usage, format!("there is no extractor {name:?}")).hint(format!("use one of: {}", names.join(", ")))
     })?;
-    let parts = Parts { config, env, ledger: home.join(".state/ledger.jsonl"), wanted: *wanted };
+    let parts = Parts { config, env, ledger: ledger_of(home), wanted: *wanted };
     Ok(Chosen { extractor: (backend.open)(&parts)?, why })
+}
+
+/// The way to ask a model for `refine`: recorded answers or a dump if wished, else the Messages API.
+///
+/// # Errors
+/// Whatever the API lacks, first of all a key.
+pub fn wire<'a>(wanted: &Wanted<'a>, config: &'a Config, env: &'a Env, home: &Path) -> Result<Box<dyn Wire + 'a>> {
+    let parts = Parts { config, env, ledger: ledger_of(home), wanted: *wanted };
+    if wanted.replay.is_some() || wanted.dump.is_some() { Ok(Box::new(replay(&parts)?)) } else { Ok(Box::new(claude(&parts)?)) }
+}
+
+/// The ledger of a memory folder.
+pub fn ledger_of(home: &Path) -> PathBuf {
+    home.join(".state/ledger.jsonl")
 }
 
 /// The settings of the Messages API as configured, without the key. A cap of 0 is no cap.

@@ -145,17 +145,14 @@ impl<'a> Claude<'a> {
         shape: Shape,
         usage: &mut Usage,
         notes: &mut Vec<String>,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Reply, Box<Failure>> {
         let body = api::body(request, &self.settings.model, self.settings.max_output_tokens, shape);
         let key = request.key();
         // A model without a price: no cap can be checked, and `shape` says so.
         let most = most(&self.settings, request);
         retry::retry(self.settings.retry, async || {
             most.map_or(Ok(()), |next| self.check_caps(next)).map_err(capped)?;
-            self.learned.borrow_mut().under_way += most.unwrap_or(0.0);
-            let result = api::post(&self.client, &self.server, &body).await;
-            self.learned.borrow_mut().under_way -= most.unwrap_or(0.0);
-            let mut line = Line {
+            let line = Line {
                 at: self.env.now(),
                 project: about.project.to_owned(),
                 session: about.session.to_owned(),
@@ -164,6 +161,9 @@ impl<'a> Claude<'a> {
                 prompt: request.version.to_owned(),
                 ..Line::default()
             };
+            let under_way = UnderWay::begin(self, most.unwrap_or(0.0), line);
+            let result = api::post(&self.client, &self.server, &body).await;
+            let mut line = under_way.end();
             match &result {
                 Ok((message, _)) => {
                     let Usage { input, output, cache_read, cache_write, .. } = message.usage;
@@ -184,10 +184,10 @@ impl<'a> Claude<'a> {
                 notes.push(format!("this call is missing in the ledger: {e}"));
             }
             let (message, raw) = result?;
-            if let Some(dir) = &self.record {
-                if let Err(e) = replay::save(dir, request, &raw) {
-                    notes.push(format!("the answer was not recorded: {e}"));
-                }
+            if let Some(dir) = &self.record
+                && let Err(e) = replay::save(dir, request, &raw)
+            {
+                notes.push(format!("the answer was not recorded: {e}"));
             }
             Ok(Reply { text: message.text, stop: message.stop, usage: Usage::default(), model: message.model, notes: vec![] })
         })
@@ -215,6 +215,35 @@ impl<'a> Claude<'a> {
     }
 }
 
+/// A request under way. Dropped before its end (Ctrl-C) it is in the ledger all the same: it may be billed.
+struct UnderWay<'c> {
+    claude: &'c Claude<'c>,
+    most: f64,
+    line: Option<Line>,
+}
+
+impl<'c> UnderWay<'c> {
+    fn begin(claude: &'c Claude<'c>, most: f64, line: Line) -> Self {
+        claude.learned.borrow_mut().under_way += most;
+        Self { claude, most, line: Some(line) }
+    }
+
+    /// Its ledger line, now to be completed.
+    fn end(mut self) -> Line {
+        self.line.take().unwrap_or_default()
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.claude.learned.borrow_mut().under_way -= self.most;
+        if let Some(line) = self.line.take() {
+            // Nobody is left who could be told of a failure.
+            let _ = ledger::append(&self.claude.ledger, &Line { outcome: "interrupted".into(), ..line });
+        }
+    }
+}
+
 /// The most a request can cost, in dollars: the estimate with a margin for newer tokenizers, and the whole output limit.
 pub(super) fn most(settings: &ClaudeSettings, request: &Request) -> Option<f64> {
     let usage = Usage { input: request.tokens() * 13 / 10, output: settings.max_output_tokens.into(), ..Usage::default() };
@@ -222,8 +251,8 @@ pub(super) fn most(settings: &ClaudeSettings, request: &Request) -> Option<f64> 
 }
 
 /// A cap is no failure of a request: it goes to the user as it is, and not into the ledger.
-fn capped(error: Error) -> Attempt<Failure> {
-    Attempt::Fatal(Failure { status: 0, outcome: "cap".into(), detail: String::new(), error })
+fn capped(error: Error) -> Attempt<Box<Failure>> {
+    Attempt::Fatal(Box::new(Failure { status: 0, outcome: "cap".into(), detail: String::new(), error }))
 }
 
 fn too_long(failure: &Failure) -> bool {

@@ -13,7 +13,7 @@ use crate::store::disk;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Line {
-    /// RFC 3339 time with offset, when the answer came.
+    /// RFC 3339 time with offset, when it was sent.
     pub at: String,
     /// Project name.
     pub project: String,
@@ -33,7 +33,7 @@ pub struct Line {
     pub cost_usd: Option<f64>,
     /// HTTP status; 0 if there was no answer.
     pub status: u16,
-    /// The stop reason, or the API's error type, or `connect`, `timeout`, `cut`, `web_page`.
+    /// The stop reason, or the API's error type, or `connect`, `timeout`, `cut`, `web_page`, `spend_cap`, `interrupted`.
     pub outcome: String,
     /// Key of the request: the same request has the same key.
     pub request: String,

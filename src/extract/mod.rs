@@ -12,6 +12,7 @@ pub mod ladder;
 pub mod ledger;
 pub mod prices;
 pub mod prompt;
+pub mod refine;
 pub mod replay;
 pub mod retry;
 pub mod rules;

@@ -14,7 +14,8 @@ use super::{Job, Known};
 use crate::model::{Candidate, Memory, Speaker, Turn};
 use crate::text::tokens::estimate as tokens;
 
-/// Version of the extraction prompt, shown in receipts, ledger and recordings: `extract-1`.
+/// Version of the extraction prompt, shown in receipts, ledger and recordings: `extract-1+9f86d081`, a number and the
+/// beginning of the SHA-256 of its words.
 pub const VERSION: &str = concat!("extract-", include_str!("../../prompts/extract/version")).trim_ascii_end();
 
 const PARTS: [&str; 3] = [
@@ -84,12 +85,14 @@ pub fn build(job: &Job, chunk: &Chunk, found: &[Candidate], threads: &[String]) 
     }
     if !found.is_empty() || !threads.is_empty() {
         text += "<carry_over>\nAlready written from the turns before. If a later turn changes, settles or repeats one of these, \
-                 write only what is new and relate it to the alias; do not write the old entry again.\n";
+                 write only what is new and relate it to the alias; do not write the old entry again. A question marked \
+                 [open] stays in open_threads unless a later turn answers it.\n";
         text.extend(carried(found));
         text.extend(threads.iter().map(|t| format!("[open] {}\n", line(t))));
         text += "</carry_over>\n\n";
     }
-    text += &format!("<transcript date=\"{}\" scope=\"{}\">\n", day(&job.day), line(&job.scope).replace('"', "'"));
+    let head = format!("<transcript date=\"{}\" scope=\"{}\">\n", day(&job.day), line(&job.scope).replace('"', "'"));
+    text += &head;
     let turns = &job.conversation.turns;
     let mark =
         |range: &std::ops::Range<usize>, context| turns[range.clone()].iter().filter_map(move |t| shown(t, context)).collect::<String>();
@@ -184,6 +187,17 @@ mod tests {
 
     fn user_text(job: &Job, chunk: Chunk, found: &[Candidate]) -> String {
         build(job, &chunk, found, &[]).messages[0].1.clone()
+    }
+
+    /// Whoever changes a word of the prompt changes the version line, and with it receipts, ledger and recordings.
+    #[test]
+    fn the_version_names_the_words() {
+        let extract = [PARTS.concat(), super::super::answer::API_SCHEMA.to_owned(), super::super::answer::FULL_SCHEMA.to_owned()].concat();
+        let refine = crate::extract::refine::words();
+        for (version, words) in [(VERSION, extract), (crate::extract::refine::VERSION, refine)] {
+            let digest: String = Sha256::digest(words).iter().take(4).map(|b| format!("{b:02x}")).collect();
+            assert!(version.ends_with(&format!("+{digest}")), "{version}: the words have changed; raise the number and write +{digest}");
+        }
     }
 
     #[test]

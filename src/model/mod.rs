@@ -8,4 +8,4 @@ pub mod plan;
 pub use candidate::{Candidate, Code, Pointer, Quote, Strength};
 pub use conversation::{Conversation, Cursor, Speaker, Turn};
 pub use memory::{Evidence, Id, Kind, Layer, Memory, Origin, Relation, RelationType, State, Validity};
-pub use plan::{Change, Plan, ReviewItem};
+pub use plan::{Change, Plan, ReviewItem, Tombstone};

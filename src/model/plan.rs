@@ -67,8 +67,8 @@ pub enum Change {
     Forget {
         /// The entry.
         id: Id,
-        /// Whether the same claim is kept from coming back.
-        tombstone: bool,
+        /// What keeps the same claim from coming back, if it shall not (`reconcile::duplicate::fingerprint`).
+        tombstone: Option<Tombstone>,
     },
     /// Used by an injection, a search or a read.
     Touch {
@@ -101,11 +101,35 @@ pub enum Change {
     Answer {
         /// The review item.
         id: Id,
-        /// Whether it was turned down for good.
-        tombstone: bool,
+        /// What keeps the claim from coming back, if it was turned down for good.
+        tombstone: Option<Tombstone>,
+    },
+    /// The owner takes over what was added or changed outside (`trust_hand_edits = false`).
+    Accept {
+        /// The entries.
+        ids: Vec<Id>,
+    },
+    /// Proposals of `refine` that were turned down or read: not made again while the entry says the same.
+    Decline {
+        /// Stable names of the proposals.
+        keys: Vec<String>,
     },
     /// Progress of a transcript. Replaces the record of the same session.
     Session(SessionRecord),
+}
+
+/// What must not come back: never the text, only hashes of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tombstone {
+    /// SHA-256 (hex) of the normalised content, see `reconcile::duplicate::fingerprint`.
+    pub hash: String,
+    /// Short hashes (8 hex) of the content tokens, sorted: near-equal candidates are recognised without keeping text.
+    pub tokens: Vec<String>,
+    /// Short hashes (8 hex) of the exact tokens (numbers, names, paths), sorted: these must agree.
+    pub exact: Vec<String>,
+    /// RFC 3339; the store sets it to the time of the plan if it is empty.
+    pub at: String,
 }
 
 /// Something a person should decide; kept in `index.json` until answered.

@@ -9,7 +9,7 @@ use crate::extract::{Extraction, Job, Unfinished};
 use crate::model::plan::{Plan, SessionRecord};
 use crate::model::{Change, Origin};
 use crate::reconcile::{self, ReconcileContext};
-use crate::store::{GLOBAL, Snapshot};
+use crate::store::{GLOBAL, Snapshot, disk, layout};
 use crate::text::redact::redact;
 
 /// Times a plan is made anew because somebody else committed in between.
@@ -29,7 +29,7 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction) -> Resu
         report.skipped = Some(why.clone());
     }
     if let Some(Unfinished::Quarantine(answer)) = &extraction.unfinished {
-        run.store.quarantine(&report.session, answer)?;
+        quarantine(run, &report.session, answer)?;
     }
     if let Some(error) = extraction.unfinished.as_ref().and_then(Unfinished::error) {
         return Err(error);
@@ -58,10 +58,17 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction) -> Resu
     }
 }
 
+/// Keeps an answer that could not be used, for whoever wants to see it: `.state/quarantine/SESSION.txt`.
+fn quarantine(run: &Run<'_>, session: &str, answer: &str) -> Result<()> {
+    let folder = layout::state(run.store.home()).join("quarantine");
+    disk::create_dir(&folder)?;
+    disk::write(&folder.join(format!("{session}.txt")), redact(answer).text.as_bytes())
+}
+
 fn commit(run: &Run<'_>, plans: &[Plan]) -> Result<Option<u64>> {
     let mut last = None;
     for plan in plans {
-        last = Some(run.store.commit(plan, &|| run.env.new_id())?.commit);
+        last = run.store.commit(plan, &|| run.env.new_id())?.seq;
     }
     Ok(last)
 }

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
+use super::claim::{Claim, topic_of};
 use super::duplicate::{alike, scope_of};
 use crate::model::{Kind, Memory, Speaker, State};
-use crate::text::amounts;
-use crate::text::phrases::{clauses, has_any, without};
+use crate::text::phrases::{Clause, clauses, find, has_any, without};
 use crate::text::polarity::{agree, polarity};
-use crate::text::words::{exact, fold, is_cjk, token_set};
+use crate::text::words::{fold, is_cjk, token_set};
 
 /// Two memories that disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,38 +25,93 @@ pub struct Clash {
 
 /// Words of a change in the newer entry or in its user quotes.
 pub(super) const CHANGED: &[&str] = &[
-    "moved to", "moved from", "move to", "moving to", "goes to", "go to", "switch to", "switched to", "switched from", "switching to", "replace", "replaces", "replaced", "instead of", "no longer",
-    "from now on", "from today", "as of", "changed to", "change to", "bumped to", "bump to", "raise", "raised to", "lowered to", "upgrade", "upgraded to", "is stale", "is now",
-    "are now", "back to", "we now", "not anymore", "any more", "new tables", "for anything new", "drop", "scratch", "改成", "改为", "改用", "换成", "换为", "不再", "从今天", "从现在起", "以后",
-    "现在", "迁到", "升级到", "升到", "降到", "调整为", "调到", "先不", "暂不", "取消", "作废", "に変更", "に切り替え", "へ移行", "に移行", "今後は", "やめて", "変えた", "으로 변경", "로 변경", "로 바꾸", "로 바꿨", "로 전환",
-    "더 이상", "이제",
-];
-
-/// Words that say nothing about the topic (stems).
-const GENERIC: &[&str] = &[
-    "us", "use", "run", "set", "go", "keep", "mak", "make", "need", "want", "each", "every", "alway", "must", "should", "only", "per", "most", "least", "not", "never", "no",
-    "mov", "move", "switch", "chang", "new", "add", "get", "put", "back", "user", "don't", "prefer", "via", "instead", "使用", "统一", "改为", "改成", "一律", "必须",
-];
-
-/// Environments and platforms: a claim about one says nothing about another.
-const PLACES: &[(&str, &[&str])] = &[
-    ("staging", &["staging", "预发", "预发布", "ステージング", "스테이징"]),
-    ("production", &["production", "prod", "in prod", "生产", "线上", "本番", "운영"]),
-    ("test", &["test environment", "test profile", "in tests", "测试环境", "测试库", "テスト環境", "테스트 환경"]),
-    ("development", &["dev environment", "in dev", "locally", "local development", "开发环境", "本地开发", "開発環境", "개발 환경"]),
-    ("ios", &["ios"]),
-    ("android", &["android", "安卓"]),
-    ("frontend", &["frontend", "front end", "front-end", "前端", "フロントエンド", "프론트엔드"]),
-    ("backend", &["backend", "back end", "back-end", "后端", "バックエンド", "백엔드"]),
+    "moved to",
+    "moved from",
+    "move to",
+    "moving to",
+    "goes to",
+    "go to",
+    "switch to",
+    "switched to",
+    "switched from",
+    "switching to",
+    "replace",
+    "replaces",
+    "replaced",
+    "instead of",
+    "no longer",
+    "from now on",
+    "from today",
+    "as of",
+    "changed to",
+    "change to",
+    "bumped to",
+    "bump to",
+    "raise",
+    "raised to",
+    "lowered to",
+    "upgrade",
+    "upgraded to",
+    "is stale",
+    "is now",
+    "are now",
+    "back to",
+    "we now",
+    "not anymore",
+    "any more",
+    "new tables",
+    "for anything new",
+    "drop",
+    "scratch",
+    "改成",
+    "改为",
+    "改用", "改走",
+    "换成",
+    "换为",
+    "不再",
+    "从今天",
+    "从现在起",
+    "以后",
+    "现在",
+    "迁到",
+    "升级到",
+    "升到",
+    "降到",
+    "调整为",
+    "调到",
+    "先不",
+    "暂不",
+    "取消",
+    "作废",
+    "に変更",
+    "に切り替え",
+    "へ移行",
+    "に移行",
+    "今後は",
+    "やめて",
+    "変えた",
+    "으로 변경",
+    "로 변경",
+    "로 바꾸",
+    "로 바꿨",
+    "로 전환",
+    "더 이상",
+    "이제",
 ];
 
 /// Verbs right before a value: what follows may be exchanged.
-const USE_VERBS: &[&str] = &["use", "uses", "using", "with", "on", "via", "in", "through", "by", "is", "are", "to", "as", "run", "runs", "prefer", "prefers"];
-const USE_VERBS_WIDE: &[&str] = &["用", "使用", "采用", "选", "放", "走", "是", "为", "成", "到", "は", "を", "로", "를", "을"];
+const USE_VERBS: &[&str] = &[
+    "use", "uses", "using", "with", "on", "via", "in", "through", "by", "is", "are", "to", "as", "run", "runs", "prefer", "prefers",
+    "called", "named", "chose", "choose", "return", "returns", "support", "supports",
+];
+const USE_VERBS_WIDE: &[&str] = &["用", "由", "使用", "采用", "选", "放", "走", "是", "为", "成", "到", "は", "を", "로", "를", "을"];
 
 /// Whether the newer memory disagrees with the older one, and why it is thought so.
 pub fn clash(older: &Memory, newer: &Memory) -> Option<Clash> {
-    if scope_of(older) != scope_of(newer) || !comparable(older, newer) || alike(&older.summary, &newer.summary) && older.state == newer.state {
+    if scope_of(older) != scope_of(newer)
+        || !comparable(older, newer)
+        || alike(&older.summary, &newer.summary) && older.state == newer.state
+    {
         return None;
     }
     let (a, b) = (Claim::of(older), Claim::of(newer));
@@ -72,12 +127,39 @@ pub fn clash(older: &Memory, newer: &Memory) -> Option<Clash> {
         return Some(Clash { reason, changed, same_slot });
     }
     let shared = a.shared(&b);
-    let news = b.topic.difference(&a.topic).next().is_some() && a.topic.difference(&b.topic).next().is_some();
+    let news = b.topic.difference(&a.topic).next().is_some() && (a.topic.difference(&b.topic).next().is_some() || leaves_behind(newer, &a));
     let about = shared.len() as f64 >= CHANGE_SHARE * a.topic.len().min(b.topic.len()) as f64;
     (changed && news && shared.len() >= 2 && about).then(|| Clash {
         reason: format!("the newer one speaks of a change of {}", list(&shared)),
         changed,
         same_slot: false,
+    })
+}
+
+/// Whether the newer memory says that it turns from something the older one names: "moved from yarn", 不再用 yarn.
+fn leaves_behind(newer: &Memory, older: &Claim) -> bool {
+    const FROM: &[&str] = &[
+        "from",
+        "instead of",
+        "rather than",
+        "replaces",
+        "no longer",
+        "drops",
+        "away from",
+        "不再用",
+        "不再",
+        "弃用",
+        "替换",
+        "取代",
+        "从",
+        "代替",
+        "から",
+        "대신",
+    ];
+    let folded = fold(&newer.summary);
+    FROM.iter().filter_map(|cue| find(&folded, cue)).any(|range| {
+        let next: String = folded.get(range.end..).unwrap_or_default().chars().take(24).collect();
+        crate::text::words::tokens(&next).iter().take(3).any(|t| older.topic.contains(t))
     })
 }
 
@@ -101,86 +183,49 @@ pub(super) fn says_change(memory: &Memory) -> bool {
     std::iter::once(fold(&memory.summary)).chain(quotes).any(|t| has_any(&t, CHANGED))
 }
 
-/// A summary taken apart for comparison.
-struct Claim {
-    /// All content words, the reason included.
-    topic: BTreeSet<String>,
-    /// The claim without its reason.
-    head: String,
-    /// Content words of the head, without numbers.
-    words: Vec<String>,
-    numbers: Vec<(String, String)>,
-    places: BTreeSet<String>,
-    paths: BTreeSet<String>,
-}
-
-impl Claim {
-    fn of(memory: &Memory) -> Self {
-        let head = head_of(&memory.summary);
-        let folded = fold(&head);
-        let plain = |t: &String| !GENERIC.contains(&t.as_str()) && !t.chars().all(|c| c.is_ascii_digit());
-        let mut words = crate::text::words::tokens(&head);
-        words.retain(plain);
-        Self {
-            topic: token_set(&memory.summary).into_iter().filter(|t| !GENERIC.contains(&t.as_str())).collect(),
-            words,
-            numbers: amounts::with_units(&head),
-            places: PLACES.iter().filter(|(_, names)| has_any(&folded, names)).map(|(place, _)| (*place).to_owned()).collect(),
-            paths: paths_of(&folded),
-            head,
-        }
-    }
-
-    /// Another environment, or another folder that the claim is about.
-    fn elsewhere(&self, other: &Self) -> bool {
-        self.places != other.places || (!self.paths.is_empty() && !other.paths.is_empty() && self.paths.is_disjoint(&other.paths))
-    }
-
-    fn set(&self) -> BTreeSet<String> {
-        self.words.iter().cloned().collect()
-    }
-
-    /// Common topic words; long Latin words also by their first seven letters (timestamp, timestamptz).
-    fn shared(&self, other: &Self) -> BTreeSet<String> {
-        let near = |t: &&String| t.get(..7).is_some_and(|head| t.is_ascii() && other.topic.iter().any(|o| o.starts_with(head)));
-        self.topic.iter().filter(|t| other.topic.contains(*t) || near(t)).cloned().collect()
-    }
-}
-
-/// The summary up to its reason.
-fn head_of(summary: &str) -> String {
-    let folded = summary.to_owned();
-    let cuts = [" because ", " since ", " as it ", "，因", "因为", "：因", "ので", "때문에"];
-    let at = cuts.iter().filter_map(|c| folded.find(c)).filter(|at| *at > 0).min().unwrap_or(folded.len());
-    folded.get(..at).unwrap_or_default().to_owned()
-}
-
-/// Folders that a claim is about: at its beginning, or behind in, for, under, 在.
-fn paths_of(folded: &str) -> BTreeSet<String> {
-    let paths = exact(folded).into_iter().filter(|t| t.contains('/') && !t.contains("://"));
-    let about = |path: &String| {
-        let Some(at) = folded.find(path.as_str()) else { return false };
-        let before = folded.get(..at).unwrap_or_default().trim_end();
-        before.is_empty() || ["in", "for", "under", "inside", "within"].iter().any(|w| before.split(' ').next_back() == Some(w)) || before.ends_with('在')
-    };
-    paths.filter(about).collect()
-}
-
 /// One says it, the other denies it.
 fn opposite(a: &Claim, b: &Claim) -> Option<(String, bool)> {
-    let tokens = |text: &str| -> BTreeSet<String> { token_set(text).into_iter().filter(|t| !GENERIC.contains(&t.as_str())).collect() };
+    let tokens = |text: &str| -> BTreeSet<String> { topic_of(text).into_iter().filter(|t| !SIGNS.contains(&t.as_str())).collect() };
     for x in clauses(&a.head) {
         for y in clauses(&b.head) {
             let (tx, ty) = (tokens(&x.text), tokens(&y.text));
             let shared: BTreeSet<String> = tx.intersection(&ty).cloned().collect();
             let least = tx.len().min(ty.len());
-            let enough = shared.len() >= 2 || (shared.len() == 1 && least == 1);
-            if enough && shared.len() as f64 >= OPPOSITE_SHARE * least as f64 && !agree(polarity(&x), polarity(&y)) {
+            let enough = shared.len() >= 2 || (least == 1 && shared.iter().any(|t| is_name(t, &a.head) || is_name(t, &b.head)));
+            let near = enough && shared.len() as f64 >= OPPOSITE_SHARE * least as f64 && !two_objects(&tx, &ty);
+            if near && (!agree(polarity(&x), polarity(&y)) || keeps_and_removes(&x, &y)) {
                 return Some((format!("one affirms and one denies {}", list(&shared)), true));
             }
         }
     }
     None
+}
+
+/// Whether a word is written as a name in a text: with a capital inside a sentence, or in Latin letters among CJK ones.
+fn is_name(word: &str, text: &str) -> bool {
+    let wide = text.chars().any(is_cjk);
+    let pieces = text.split(|c: char| !c.is_alphanumeric() || is_cjk(c)).filter(|w| !w.is_empty());
+    pieces.enumerate().any(|(at, w)| token_set(w).contains(word) && (wide || at > 0 && w.starts_with(char::is_uppercase)))
+}
+
+/// Whether both have a Latin word of their own: "no retry" and "timeout 5s" are two things about one endpoint.
+fn two_objects(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
+    let own = |x: &BTreeSet<String>, y: &BTreeSet<String>| x.difference(y).any(|t| !t.chars().any(is_cjk) && !SIGNS.contains(&t.as_str()));
+    own(a, b) && own(b, a)
+}
+
+/// Words (stems) that carry the sign, not the object.
+const SIGNS: &[&str] = &[
+    "drop", "remov", "stay", "stop", "disabl", "enabl", "avoid", "may", "don't", "doesn't", "cannot", "can't", "nothing", "allow",
+    "forbid", "reject", "ignor", "skip",
+];
+
+/// One keeps what the other takes away.
+fn keeps_and_removes(x: &Clause, y: &Clause) -> bool {
+    const KEEP: &[&str] = &["stay", "stays", "keep", "keeps", "remain", "remains", "保留", "留着", "继续", "残す", "維持", "유지"];
+    let keeps = |c: &Clause| has_any(&c.text, KEEP) && polarity(c).denials + polarity(c).removals == 0;
+    let removes = |c: &Clause| polarity(c).removals > 0 && polarity(c).denials == 0;
+    keeps(x) && removes(y) || keeps(y) && removes(x)
 }
 
 /// Another number of the same unit in the same slot.
@@ -194,7 +239,10 @@ fn other_number(a: &Claim, b: &Claim) -> Option<(String, bool)> {
     let differs = a.numbers.iter().find_map(|(number, unit)| {
         let theirs: Vec<_> = b.numbers.iter().filter(|(_, u)| u == unit).collect();
         let said_too = theirs.iter().any(|(n, _)| n == number);
-        theirs.first().filter(|_| !said_too && !a.numbers.iter().any(|(n, u)| u == unit && theirs.iter().any(|(m, _)| m == n))).map(|(n, u)| (number, n, u))
+        theirs
+            .first()
+            .filter(|_| !said_too && !a.numbers.iter().any(|(n, u)| u == unit && theirs.iter().any(|(m, _)| m == n)))
+            .map(|(n, u)| (number, n, u))
     })?;
     let (old, new, unit) = differs;
     Some((format!("{} is {old}{unit} in one and {new}{unit} in the other", list(&shared)), true))
@@ -220,7 +268,8 @@ fn other_value(a: &Claim, b: &Claim) -> Option<(String, bool)> {
         let wide = rest.iter().any(|t| t.chars().any(is_cjk));
         !rest.is_empty() && rest.len() <= if wide { VALUE_BIGRAMS } else { VALUE_WORDS }
     };
-    if shared.is_empty() || shared.len() * 2 < least || !small(&only_a) || !small(&only_b) {
+    let denies = |claim: &Claim| clauses(&claim.head).iter().any(|c| polarity(c).denials > 0);
+    if shared.is_empty() || shared.len() * 2 < least || !small(&only_a) || !small(&only_b) || denies(a) || denies(b) {
         return None;
     }
     let (va, vb) = (value_in(&a.head, &only_a)?, value_in(&b.head, &only_b)?);
@@ -230,7 +279,8 @@ fn other_value(a: &Claim, b: &Claim) -> Option<(String, bool)> {
 
 /// The first of these words that stands in a value's place: right behind a verb of use, or a name by its look.
 fn value_in(head: &str, words: &[&String]) -> Option<String> {
-    let pieces: Vec<&str> = head.split(|c: char| c.is_whitespace() || matches!(c, ',' | '.' | '，' | '。' | ';')).filter(|w| !w.is_empty()).collect();
+    let pieces: Vec<&str> =
+        head.split(|c: char| c.is_whitespace() || matches!(c, ',' | '.' | '，' | '。' | ';')).filter(|w| !w.is_empty()).collect();
     for (at, piece) in pieces.iter().enumerate() {
         let tokens = token_set(piece);
         if !words.iter().any(|w| tokens.contains(*w)) {
@@ -240,9 +290,9 @@ fn value_in(head: &str, words: &[&String]) -> Option<String> {
         let verb = USE_VERBS.contains(&before.as_str()) || USE_VERBS_WIDE.iter().any(|v| before.ends_with(v));
         let wide = piece.chars().any(is_cjk) && USE_VERBS_WIDE.iter().any(|v| piece.contains(v));
         let name = at > 0 && piece.chars().any(|c| c.is_uppercase() || c.is_ascii_digit() || c == '_');
-        if verb || wide || name || (piece.is_ascii() && head.chars().any(is_cjk)) {
-            return Some(piece.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
-        }
+        // Anything else that differs first is another subject: then the claims are about two things.
+        let value = verb || wide || name || (piece.is_ascii() && head.chars().any(is_cjk));
+        return value.then(|| piece.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
     }
     None
 }
@@ -255,12 +305,32 @@ fn begins_with_verb(head: &str) -> bool {
 /// One of the two was turned down and the other takes it up.
 fn turned_down(older: &Memory, newer: &Memory, a: &Claim, b: &Claim) -> Option<Clash> {
     const VERDICT: &[&str] = &[
-        "was considered", "considered", "rejected", "was dropped", "dropped", "ruled out", "turned down", "not chosen", "曾考虑", "考虑", "否决", "放弃", "不采用",
-        "検討", "却下", "見送", "검토", "기각",
+        "was considered",
+        "considered",
+        "rejected",
+        "was dropped",
+        "dropped",
+        "ruled out",
+        "turned down",
+        "not chosen",
+        "曾考虑",
+        "考虑",
+        "否决",
+        "放弃",
+        "不采用",
+        "検討",
+        "却下",
+        "見送",
+        "검토",
+        "기각",
     ];
     let (rejected, taken) = if older.state == State::Rejected { (a, b) } else { (b, a) };
-    let option: BTreeSet<String> =
-        token_set(&without(&fold(&rejected.head), VERDICT)).into_iter().filter(|t| !GENERIC.contains(&t.as_str())).collect();
+    let folded = fold(&rejected.head);
+    // The reason may follow the verdict without a "because": "rejected as too heavy".
+    const END: &[&str] =
+        &[", rejected", ", ruled out", ", dropped", " was rejected", " was ruled out", " was dropped", "，否决", "否决", "，放弃"];
+    let end = END.iter().filter_map(|cue| folded.find(cue)).filter(|at| *at > 0).min().unwrap_or(folded.len());
+    let option: BTreeSet<String> = topic_of(&without(folded.get(..end).unwrap_or_default(), VERDICT));
     let held: BTreeSet<String> = taken.words.iter().cloned().collect();
     (option.len() >= 2 && option.is_subset(&held)).then(|| Clash {
         reason: format!("{} was turned down in one and holds in the other", list(&option)),

@@ -57,7 +57,7 @@ fn prune(entry: &Entry, now: Date, days: u32) -> Option<Decayed> {
     let memory = &entry.memory;
     let age = memory.day()?.until(now).ok()?.get_days();
     let old = memory.layer == Layer::Transient && !memory.pinned && i64::from(age) > i64::from(days);
-    let change = || Change::Forget { id: memory.id.clone(), tombstone: false };
+    let change = || Change::Forget { id: memory.id.clone(), tombstone: None };
     old.then(|| Decayed { change: change(), reason: format!("transient, {age} days old") })
 }
 

@@ -22,8 +22,8 @@ const BURIED: f64 = 0.8;
 
 /// Words that change nothing about what is claimed.
 const FILLERS: &[&str] = &[
-    "a", "all", "also", "an", "are", "be", "been", "i", "is", "it", "its", "just", "let", "my", "now", "ok", "our", "please", "really", "shall", "that",
-    "the", "their", "these", "they", "this", "those", "us", "use", "very", "was", "we", "were", "will", "you", "your",
+    "a", "all", "also", "an", "are", "be", "been", "i", "is", "it", "its", "just", "let", "my", "now", "ok", "our", "please", "really",
+    "shall", "that", "the", "their", "these", "they", "this", "those", "us", "use", "very", "was", "we", "were", "will", "you", "your",
 ];
 
 /// Chinese, Japanese and Korean letters that change nothing.
@@ -31,8 +31,9 @@ const GLUE: &str = "的了吧呢啊吗就都也还请要会将已被在是用に
 
 /// Words that give an order to what stands around them: with one of them, the whole order counts.
 const DIRECTED: &[&str] = &[
-    "from", "to", "into", "before", "after", "than", "over", "under", "by", "for", "not", "instead", "until", "then", "if", "when", "从", "到", "比", "给", "向", "对", "把", "为",
-    "换成", "改成", "前", "后", "先", "再", "から", "まで", "より", "を", "が", "에서", "보다", "을", "를", "이", "가",
+    "from", "to", "into", "before", "after", "than", "over", "under", "by", "for", "not", "instead", "until", "then", "if", "when", "从",
+    "到", "比", "给", "向", "对", "把", "为", "换成", "改成", "前", "后", "先", "再", "から", "まで", "より", "を", "が", "에서", "보다",
+    "을", "를", "이", "가",
 ];
 
 /// Whether two memories make the same claim about the same place, in the same state, for the same time.
@@ -120,7 +121,8 @@ fn words_of(folded: &str) -> Vec<String> {
 /// Words with a digit, a capital or an inner mark, in their order.
 fn fixed_of(text: &str) -> Vec<String> {
     let words = text.split(|c: char| c.is_whitespace() || is_cjk(c) || matches!(c, ',' | '，' | '。' | ';' | '；'));
-    let inner = |w: &str| w.trim_end_matches(['.', ':', '!']).chars().any(|c| c.is_ascii_digit() || c.is_uppercase() || "_-./:".contains(c));
+    let inner =
+        |w: &str| w.trim_end_matches(['.', ':', '!']).chars().any(|c| c.is_ascii_digit() || c.is_uppercase() || "_-./:".contains(c));
     words.filter(|w| inner(w)).map(fold).collect()
 }
 

@@ -338,3 +338,25 @@ fn absorb(memory: &mut Memory, all: &[&Memory]) {
         memory.relations.push(Relation { id: other.id.clone(), kind: RelationType::Supersedes });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Kind as Says;
+    use crate::store::Entry;
+
+    fn key(summary: &str) -> String {
+        let memory = Memory::new(Id::from_bits(7), Layer::Working, Says::Decision, summary);
+        let entries = vec![Entry { memory, file: String::new(), line: 1 }];
+        let found = lint(&Snapshot { entries, ..Snapshot::default() }, "2025-06-12");
+        found.last().map(|p| p.key.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_declined_question_is_known_again_until_the_text_changes() {
+        assert_eq!(key("Fix it later").len(), 16);
+        assert_eq!(key("Fix it later"), key("Remember: fix it  later"));
+        assert_ne!(key("Fix it later"), key("Change it later"));
+        assert_eq!(key("Retries stop after 3 tries"), "");
+    }
+}

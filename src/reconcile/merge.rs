@@ -39,7 +39,8 @@ impl<'a> Merge<'a> {
         let here: BTreeSet<&Id> = stored.iter().map(|m| &m.id).collect();
         // A memory that was shown may be gone by now: a pointer to it then points nowhere.
         let aliases = context.known.iter().filter(|k| here.contains(&k.memory.id));
-        let names = aliases.flat_map(|k| [(k.alias.clone(), k.memory.id.clone()), (k.memory.id.to_string(), k.memory.id.clone())]).collect();
+        let names =
+            aliases.flat_map(|k| [(k.alias.clone(), k.memory.id.clone()), (k.memory.id.to_string(), k.memory.id.clone())]).collect();
         Self {
             context,
             snapshot,
@@ -93,7 +94,11 @@ impl<'a> Merge<'a> {
             let known: BTreeSet<String> = exact(&format!("{} {}", old.summary, old.reason.as_deref().unwrap_or_default()));
             (exact(&memory.summary).is_subset(&known) && clash(old, memory).is_none_or(|c| !c.same_slot)).then(|| id.clone())
         });
-        pointed.or_else(|| self.everything().find(|old| is_live(old) && is_global(old) == is_global(memory) && duplicate::same(old, memory)).map(|m| m.id.clone()))
+        pointed.or_else(|| {
+            self.everything()
+                .find(|old| is_live(old) && is_global(old) == is_global(memory) && duplicate::same(old, memory))
+                .map(|m| m.id.clone())
+        })
     }
 
     fn everything(&self) -> impl Iterator<Item = &Memory> {
@@ -258,7 +263,9 @@ impl<'a> Merge<'a> {
         changes.extend(self.amended.into_iter().map(|(id, m)| (id, Change::Amend(m))));
         changes.extend(self.confirms.into_iter().map(|(id, evidence)| (id.clone(), Change::Confirm { id, evidence })));
         changes.extend(
-            self.clashes.into_iter().map(|(older, newer, reason, supersedes)| (newer.clone(), Change::Conflict { older, newer, reason, supersedes })),
+            self.clashes
+                .into_iter()
+                .map(|(older, newer, reason, supersedes)| (newer.clone(), Change::Conflict { older, newer, reason, supersedes })),
         );
         for (memory, codes) in self.asks {
             self.out.review.push((memory.id.clone(), codes.clone(), memory.summary.clone()));
@@ -276,7 +283,9 @@ impl<'a> Merge<'a> {
         for gone in &self.out.superseded {
             let slug = self.look(gone).map(|m| fold(&m.summary)).unwrap_or_default();
             let leans = |m: &&&Memory| {
-                let text = fold(&[m.reason.as_deref(), m.how_to_apply.as_deref(), Some(&m.summary)].into_iter().flatten().collect::<Vec<_>>().join(" "));
+                let text = fold(
+                    &[m.reason.as_deref(), m.how_to_apply.as_deref(), Some(&m.summary)].into_iter().flatten().collect::<Vec<_>>().join(" "),
+                );
                 m.id != *gone
                     && m.state == State::Valid
                     && (m.related(RelationType::DependsOn).any(|id| id == gone)

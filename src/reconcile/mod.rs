@@ -4,6 +4,7 @@
 //! pair that disagrees waits for a person unless the user's own words settle it.
 
 mod candidate;
+mod claim;
 pub mod conflict;
 pub mod decay;
 pub mod duplicate;

@@ -23,7 +23,8 @@ pub(super) enum Closes<'a> {
 
 /// The open todo among `open` that `done` speaks of.
 pub(super) fn closed_by<'a>(done: &Memory, open: impl Iterator<Item = &'a Memory>) -> Closes<'a> {
-    let mut ranked: Vec<(f64, &Memory)> = open.filter(|m| is_open(m)).map(|todo| (likeness(done, todo), todo)).filter(|(s, _)| *s >= MATCH).collect();
+    let mut ranked: Vec<(f64, &Memory)> =
+        open.filter(|m| is_open(m)).map(|todo| (likeness(done, todo), todo)).filter(|(s, _)| *s >= MATCH).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     match ranked.as_slice() {
         [] => Closes::Nothing,

@@ -1,11 +1,12 @@
 //! `index.json`: what Markdown does not hold. Types and their JSON; reading and writing is the store's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::Id;
+pub use crate::model::plan::Tombstone;
 use crate::model::plan::{ReviewItem, SessionRecord};
 
 /// Version of the format that this program writes. A newer one opens read-only.
@@ -33,6 +34,9 @@ pub struct Catalogue {
     pub tombstones: Vec<Tombstone>,
     /// Waiting for a person.
     pub review: Vec<ReviewItem>,
+    /// Stable names of proposals that `refine` does not make again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub declined: Vec<String>,
     /// Unknown keys of this version, kept.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -78,6 +82,12 @@ pub struct MemoryUse {
     pub hits: u64,
     /// State name.
     pub state: String,
+    /// First 16 hex digits of the SHA-256 of the entry's text as last written or accepted: tells a hand edit.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub digest: String,
+    /// Added or changed outside and not yet accepted by its owner (`trust_hand_edits = false`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// Reserved.
     pub embedding_id: Option<String>,
 }
@@ -100,16 +110,119 @@ pub struct ConflictRecord {
     pub state: String,
 }
 
-/// What must not come back: never the text, only hashes of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Tombstone {
-    /// SHA-256 (hex) of the normalised content, see `reconcile::duplicate::fingerprint`.
-    pub hash: String,
-    /// Short hashes (8 hex) of the content tokens, sorted: near-equal candidates are recognised without keeping text.
-    pub tokens: Vec<String>,
-    /// Short hashes (8 hex) of the exact tokens (numbers, names, paths), sorted: these must agree.
-    pub exact: Vec<String>,
-    /// RFC 3339.
-    pub at: String,
+/// The beginning of a catalogue: enough to know whose it is without reading all of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Head {
+    /// Format version.
+    pub version: u64,
+    /// Identity.
+    pub project: ProjectIdentity,
+}
+
+impl Head {
+    /// Reads only as far as needed; `None` if this is no catalogue of ours.
+    pub fn read(input: impl std::io::Read) -> Option<Self> {
+        struct First<'a>(&'a mut (Option<u64>, Option<ProjectIdentity>));
+        impl<'de> serde::de::Visitor<'de> for First<'_> {
+            type Value = ();
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a catalogue")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+                while self.0.0.is_none() || self.0.1.is_none() {
+                    match map.next_key::<String>()?.as_deref() {
+                        Some("version") => self.0.0 = Some(map.next_value()?),
+                        Some("project") => self.0.1 = Some(map.next_value()?),
+                        Some(_) => drop(map.next_value::<serde::de::IgnoredAny>()?),
+                        None => break,
+                    }
+                }
+                // Both are known: stop reading here.
+                Err(serde::de::Error::custom("enough"))
+            }
+        }
+        let mut found = (None, None);
+        let mut json = serde_json::Deserializer::from_reader(std::io::BufReader::new(input));
+        // The error is how reading stops; what was found by then is the answer.
+        drop(serde::Deserializer::deserialize_map(&mut json, First(&mut found)));
+        match found {
+            (Some(version), Some(project)) => Some(Self { version, project }),
+            _ => None,
+        }
+    }
+}
+
+impl Catalogue {
+    /// Lets keywords lead to a memory.
+    pub fn link(&mut self, id: &Id, keywords: &[String]) {
+        for keyword in keywords {
+            let ids = self.keywords.entry(keyword.clone()).or_default();
+            if !ids.contains(id) {
+                ids.push(id.clone());
+            }
+        }
+    }
+
+    /// Lets no keyword lead to these memories any more.
+    pub fn unlink(&mut self, gone: &BTreeSet<&str>) {
+        if gone.is_empty() {
+            return;
+        }
+        self.keywords.retain(|_, ids| {
+            ids.retain(|id| !gone.contains(id.as_str()));
+            !ids.is_empty()
+        });
+    }
+
+    /// As JSON with one line for each session, memory, keyword and so on, so that a person can read it and `diff` is short.
+    ///
+    /// # Errors
+    /// What `serde_json` says; no value of ours causes it.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        let mut out = format!("{{\n\"version\": {},\n\"project\": {}", VERSION, serde_json::to_string(&self.project)?);
+        map(&mut out, "files", &self.files)?;
+        list(&mut out, "sessions", &self.sessions)?;
+        map(&mut out, "memories", &self.memories)?;
+        map(&mut out, "keywords", &self.keywords)?;
+        list(&mut out, "conflicts", &self.conflicts)?;
+        list(&mut out, "tombstones", &self.tombstones)?;
+        list(&mut out, "review", &self.review)?;
+        if !self.declined.is_empty() {
+            list(&mut out, "declined", &self.declined)?;
+        }
+        for (key, value) in &self.extra {
+            out.extend([",\n", &serde_json::to_string(key)?, ": ", &value.to_string()]);
+        }
+        out.push_str("\n}\n");
+        Ok(out)
+    }
+}
+
+fn map<T: Serialize>(out: &mut String, name: &str, items: &BTreeMap<String, T>) -> serde_json::Result<()> {
+    let lines = items.iter().map(|(key, value)| Ok(format!("{}: {}", serde_json::to_string(key)?, serde_json::to_string(value)?)));
+    rows(out, name, ('{', '}'), lines)
+}
+
+fn list<T: Serialize>(out: &mut String, name: &str, items: &[T]) -> serde_json::Result<()> {
+    rows(out, name, ('[', ']'), items.iter().map(serde_json::to_string))
+}
+
+fn rows(
+    out: &mut String,
+    name: &str,
+    (open, close): (char, char),
+    lines: impl Iterator<Item = serde_json::Result<String>>,
+) -> serde_json::Result<()> {
+    out.push_str(",\n\"");
+    out.push_str(name);
+    out.push_str("\": ");
+    out.push(open);
+    for (n, line) in lines.enumerate() {
+        out.push_str(if n == 0 { "\n" } else { ",\n" });
+        out.push_str(&line?);
+    }
+    out.push(close);
+    Ok(())
 }

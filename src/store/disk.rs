@@ -1,8 +1,8 @@
 //! The only file that changes the disk: private folders, whole-file writes, appends. Everything else asks here.
 #![expect(clippy::disallowed_methods, reason = "this is the one writer that clippy.toml guards")]
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -16,22 +16,113 @@ pub fn create_dir(path: &Path) -> Result<()> {
     builder.create(path).map_err(|e| Error::io("make the folder", path, &e))
 }
 
-/// Appends whole lines to a private (0600) file, made if needed, in one write.
-pub fn append(path: &Path, text: &str) -> Result<()> {
+fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).map_err(|e| Error::io("open", path, &e))?;
+    options
+}
+
+/// Appends whole lines to a private (0600) file, made if needed, in one write.
+pub fn append(path: &Path, text: &str) -> Result<()> {
+    let mut file = private().append(true).create(true).open(path).map_err(|e| Error::io("open", path, &e))?;
     file.write_all(text.as_bytes()).map_err(|e| Error::io("write to", path, &e))
 }
 
-/// Puts a whole private (0600) file in place: temp file beside it, fsync, rename.
+/// Puts a whole private (0600) file in place: temp file beside it, fsync, rename, fsync of the folder.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let parent = path.parent().ok_or_else(|| Error::failure(format!("{} has no folder", path.display())))?;
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |e: &std::io::Error| Error::io("write", path, e);
     let mut temp = tempfile::NamedTempFile::new_in(parent).map_err(|e| failed(&e))?;
     temp.write_all(bytes).and_then(|()| temp.as_file().sync_all()).map_err(|e| failed(&e))?;
     temp.persist(path).map_err(|e| failed(&e.error))?;
+    sync_dir(parent)
+}
+
+/// Writes a new private file and brings it to the disk. The name must be free, or left over from a run that was cut off.
+pub fn stage(path: &Path, bytes: &[u8]) -> Result<()> {
+    remove(path)?;
+    let failed = |e: &std::io::Error| Error::io("write", path, e);
+    let mut file = private().write(true).create_new(true).open(path).map_err(|e| failed(&e))?;
+    #[cfg(feature = "crash-test")]
+    {
+        file.write_all(&bytes[..bytes.len() / 2]).map_err(|e| failed(&e))?;
+        crash_point("half a file");
+        file.write_all(&bytes[bytes.len() / 2..]).map_err(|e| failed(&e))?;
+    }
+    #[cfg(not(feature = "crash-test"))]
+    file.write_all(bytes).map_err(|e| failed(&e))?;
+    file.sync_data().map_err(|e| failed(&e))
+}
+
+/// Moves a file over another one, in one step.
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to).map_err(|e| Error::io("put in place", to, &e))
+}
+
+/// Keeps what a file holds now under a second name: a hard link (we replace files, never write into them), else a copy.
+pub fn keep(from: &Path, to: &Path) -> Result<()> {
+    remove(to)?;
+    if fs::hard_link(from, to).is_ok() {
+        return Ok(());
+    }
+    let bytes = fs::read(from).map_err(|e| Error::io("read", from, &e))?;
+    stage(to, &bytes)
+}
+
+/// Removes a file; one that is not there is removed already.
+pub fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io("remove", path, &e)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder of ours with all that is in it.
+pub fn remove_tree(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io("remove", path, &e)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder if nothing is in it; whether it is gone.
+pub fn remove_empty(path: &Path) -> bool {
+    fs::remove_dir(path).is_ok()
+}
+
+/// Brings the names in a folder to the disk. Where folders cannot be opened (Windows) the system does so itself.
+pub fn sync_dir(path: &Path) -> Result<()> {
+    if cfg!(unix) {
+        File::open(path).and_then(|dir| dir.sync_all()).map_err(|e| Error::io("write", path, &e))?;
+    }
     Ok(())
 }
+
+/// Opens the lock file, making it if needed.
+pub fn open_lock(path: &Path) -> Result<File> {
+    let opened = private().read(true).write(true).create(true).truncate(false).open(path);
+    opened.map_err(|e| Error::io("open the lock file", path, &e))
+}
+
+/// Where a crash test wants the process to end: set once by whoever reads the environment.
+#[cfg(feature = "crash-test")]
+pub static CRASH_AT: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+
+/// A step of a commit. With the feature `crash-test`, the process aborts at the step that [`CRASH_AT`] names: by name, by
+/// `name:2` (the second time), or by number (`17`: the 17th step of all; `0` only counts).
+#[cfg(feature = "crash-test")]
+pub(super) fn crash_point(name: &str) {
+    use std::sync::Mutex;
+    static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let (Some(at), Ok(mut seen)) = (CRASH_AT.get(), SEEN.lock()) else { return };
+    seen.push(name.to_owned());
+    let times = seen.iter().filter(|s| *s == name).count();
+    if *at == seen.len().to_string() || *at == format!("{name}:{times}") || (at == name && times == 1) {
+        std::process::abort();
+    }
+}
+
+/// A step of a commit, in a program that is not made for crash tests.
+#[cfg(not(feature = "crash-test"))]
+pub(super) fn crash_point(_name: &str) {}

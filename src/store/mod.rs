@@ -1,17 +1,43 @@
 //! The store: Markdown files and `index.json` per project, changed by one function only.
+//!
+//! [`Store::snapshot`] reads, [`Store::update`] and [`Store::commit`] change: lock, re-read, copies to the history, staged
+//! files, journal, swap, check. Everything that changes a project goes through [`Store::swap`].
 
+mod apply;
+mod backup;
 pub mod catalogue;
 pub mod disk;
+mod history;
+pub mod identity;
+pub mod injections;
+mod journal;
+pub mod layout;
 pub mod markdown;
+mod projects;
+mod read;
+mod verify;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use catalogue::Catalogue;
+pub use history::KEPT;
+pub use injections::{Injection, LeftOut};
+pub use journal::{FileChange, Manifest, sha256};
+pub use projects::ProjectInfo;
+pub use verify::{Finding, Severity};
 
-use crate::error::Problem;
+use crate::error::{Error, Kind, Problem, Result};
 use crate::model::plan::Base;
-use crate::model::{Id, Memory};
+use crate::model::{Change, Id, Memory, Plan};
+use apply::Draft;
+use journal::{FileSwap, Lock};
 
 /// Name of the project that holds memories of scope global.
 pub const GLOBAL: &str = "_global";
+
+/// How long a command waits for another writer.
+pub const WAIT: Duration = Duration::from_secs(30);
 
 /// A memory and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +50,17 @@ pub struct Entry {
     pub line: u64,
 }
 
+/// An entry whose block cannot be read: still there to be searched as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// File inside the home, with `/`.
+    pub file: String,
+    /// 1-based line of its heading.
+    pub line: u64,
+    /// As it stands in the file.
+    pub text: String,
+}
+
 /// One project as read at one moment. Planning works on this and on nothing else.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
@@ -31,6 +68,10 @@ pub struct Snapshot {
     pub project: String,
     /// Entries of all layers, file by file in the order of the files; archived ones are not here.
     pub entries: Vec<Entry>,
+    /// Entries that cannot be read as memories.
+    pub unreadable: Vec<Text>,
+    /// Memories added or changed outside claude-mem and not accepted yet; with `trust_hand_edits = false` they are held back.
+    pub hand_edits: Vec<Id>,
     /// What Markdown does not hold.
     pub catalogue: Catalogue,
     /// Blocks that could not be parsed, entries that changed outside, and the like.
@@ -43,5 +84,224 @@ impl Snapshot {
     /// The entry with this id.
     pub fn entry(&self, id: &Id) -> Option<&Entry> {
         self.entries.iter().find(|e| e.memory.id == *id)
+    }
+}
+
+/// What a commit did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// Number of the commit in the history; `None` if nothing had to be written, or only access counts were.
+    pub seq: Option<u64>,
+    /// Files changed, inside the home, with `/`.
+    pub files: Vec<String>,
+    /// Memories written, moved or removed.
+    pub ids: Vec<Id>,
+    /// Memories typed by hand that got their id now.
+    pub adopted: Vec<Id>,
+    /// Memories found added or changed outside, the adopted ones among them.
+    pub hand_edits: Vec<Id>,
+    /// What else the user should know.
+    pub notices: Vec<String>,
+}
+
+/// A store that was opened, and what there is to say about it.
+#[derive(Debug)]
+pub struct Opened {
+    /// The store.
+    pub store: Store,
+    /// A commit that had been cut off and was finished, and the like.
+    pub notices: Vec<String>,
+}
+
+/// The memory folder.
+#[derive(Clone, Debug)]
+pub struct Store {
+    home: PathBuf,
+    now: String,
+    /// How long to wait for another writer.
+    pub wait: Duration,
+    /// Whether what was added or changed outside counts at once (`trust_hand_edits`).
+    pub trust_hand_edits: bool,
+}
+
+impl Store {
+    /// Opens the folder; what a cut-off commit left is finished or taken back first. Makes nothing on disk.
+    /// `now` (RFC 3339) dates the changes that bring no plan of their own.
+    ///
+    /// # Errors
+    /// If a cut-off commit is found and cannot be dealt with.
+    pub fn open(home: &Path, now: &str) -> Result<Opened> {
+        // Links are compared below the home, so the home itself may be one.
+        let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
+        let store = Self { home, now: now.to_owned(), wait: WAIT, trust_hand_edits: true };
+        let mut notices = Vec::new();
+        if journal::is_open(&store.home) {
+            match journal::lock(&store.home, Duration::from_secs(2)) {
+                Ok(lock) => notices.extend(journal::recover(&store.home, &lock)?),
+                // Somebody is at work right now; reading waits for that by itself.
+                Err(error) if error.kind == Kind::Busy => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Opened { store, notices })
+    }
+
+    /// The folder.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Names of the projects, sorted; `_global` is among them once it has memories.
+    pub fn projects(&self) -> Result<Vec<String>> {
+        let items = match std::fs::read_dir(&self.home) {
+            Ok(items) => items,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(Error::io("read", &self.home, &e)),
+        };
+        let mut names: Vec<String> = items
+            .flatten()
+            .filter(|i| i.file_type().is_ok_and(|t| t.is_dir()))
+            .filter_map(|i| i.file_name().into_string().ok())
+            .filter(|name| layout::check_name(name).is_ok() && read::is_project(&self.home, name))
+            .collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// A project as it is now; one that does not exist has no entries.
+    ///
+    /// # Errors
+    /// If the name is none, or a file cannot be read. What cannot be understood is in `problems`.
+    pub fn snapshot(&self, project: &str) -> Result<Snapshot> {
+        layout::check_name(project)?;
+        let mut project = read::read(&self.home, project, self.wait)?;
+        let mut snapshot = project.snapshot();
+        snapshot.catalogue = project.catalogue;
+        Ok(snapshot)
+    }
+
+    /// Makes the changes of a plan, all or none. `new_id` names entries that were typed by hand.
+    ///
+    /// # Errors
+    /// [`Kind::Busy`] if the project is not as the plan knew it (plan again), or another writer does not end. Nothing is
+    /// changed by a commit that fails.
+    pub fn commit(&self, plan: &Plan, new_id: &dyn Fn() -> Result<Id>) -> Result<Receipt> {
+        let lock = self.lock()?;
+        let project = self.read_locked(&plan.project)?;
+        if project.base() != plan.base {
+            return Err(Error::new(Kind::Busy, format!("{} was changed since this was planned", plan.project))
+                .hint("run the same command again; nothing was changed"));
+        }
+        let draft = Draft::begin(project, &plan.at, self.trust_hand_edits, new_id)?;
+        self.finish(&lock, draft, plan)
+    }
+
+    /// Plans and commits under one lock, so that many writers at once all succeed. `make_plan` gets the project as it is, with
+    /// ids for what was typed by hand, and must be quick: no network.
+    ///
+    /// # Errors
+    /// As [`Store::commit`], and what `make_plan` says.
+    pub fn update(
+        &self,
+        project: &str,
+        at: &str,
+        new_id: &dyn Fn() -> Result<Id>,
+        make_plan: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
+    ) -> Result<Receipt> {
+        layout::check_name(project)?;
+        let lock = self.lock()?;
+        let mut draft = Draft::begin(self.read_locked(project)?, at, self.trust_hand_edits, new_id)?;
+        let mut snapshot = draft.project.snapshot();
+        snapshot.catalogue.clone_from(&draft.project.catalogue);
+        let plan = make_plan(&snapshot)?;
+        self.finish(&lock, draft, &plan)
+    }
+
+    fn read_locked(&self, project: &str) -> Result<read::Project> {
+        layout::check_name(project)?;
+        let project = read::read_now(&self.home, project)?;
+        project.check_writable(&self.home)?;
+        Ok(project)
+    }
+
+    fn lock(&self) -> Result<Lock> {
+        let lock = journal::lock(&self.home, self.wait)?;
+        journal::recover(&self.home, &lock)?;
+        Ok(lock)
+    }
+
+    fn finish(&self, lock: &Lock, mut draft: Draft, plan: &Plan) -> Result<Receipt> {
+        if draft.needs_archive(plan) {
+            self.read_archive(&mut draft.project)?;
+        }
+        draft.apply(plan)?;
+        let swaps = draft.swaps()?;
+        let mut receipt = Receipt {
+            ids: draft.ids.into_iter().collect(),
+            adopted: draft.adopted,
+            hand_edits: draft.hand_edits,
+            notices: draft.notices,
+            ..Receipt::default()
+        };
+        if swaps.is_empty() {
+            return Ok(receipt);
+        }
+        let quiet = receipt.adopted.is_empty() && plan.changes.iter().all(|c| matches!(c, Change::Touch { .. }));
+        let manifest = Manifest {
+            command: plan.command.clone(),
+            at: plan.at.clone(),
+            project: plan.project.clone(),
+            ids: receipt.ids.clone(),
+            quiet,
+            ..Manifest::default()
+        };
+        let manifest = self.swap(lock, manifest, swaps)?;
+        receipt.seq = (!quiet).then_some(manifest.seq);
+        receipt.files = manifest.files.into_iter().map(|f| f.path).collect();
+        Ok(receipt)
+    }
+
+    /// The one way to change projects: all of the files, or none.
+    fn swap(&self, lock: &Lock, manifest: Manifest, swaps: Vec<FileSwap>) -> Result<Manifest> {
+        journal::run(&self.home, lock, manifest, swaps)
+    }
+
+    fn read_archive(&self, project: &mut read::Project) -> Result<()> {
+        let files = read::files(&self.home, &project.name, true, &mut project.problems)?;
+        for file in files.into_iter().filter(|f| layout::is_archive(f)) {
+            if let Some(raw) = read::Raw::read(&self.home.join(&project.name).join(&file))? {
+                project.raw.insert(file, raw);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes files as a commit of its own, dated now.
+    fn swap_now(&self, lock: &Lock, command: &str, project: &str, swaps: Vec<FileSwap>) -> Result<Receipt> {
+        if swaps.is_empty() {
+            return Ok(Receipt::default());
+        }
+        let manifest = Manifest { command: command.to_owned(), at: self.now.clone(), project: project.to_owned(), ..Manifest::default() };
+        let manifest = self.swap(lock, manifest, swaps)?;
+        let files = manifest.files.into_iter().map(|f| f.path).collect();
+        Ok(Receipt { seq: Some(manifest.seq), files, ..Receipt::default() })
+    }
+
+    /// The commits that are kept, newest first.
+    pub fn history(&self) -> Result<Vec<Manifest>> {
+        history::list(&self.home)
+    }
+
+    /// Restores the state before the last `steps` commits, as a commit of its own: undoing the undo brings it back.
+    /// With `force`, files that were changed by hand since are restored as well (and kept in the history).
+    pub fn undo(&self, steps: usize, force: bool) -> Result<(Vec<Manifest>, Receipt)> {
+        let lock = self.lock()?;
+        let (undone, swaps) = history::undo_swaps(&self.home, steps, force)?;
+        let project = |m: &Manifest| m.project.clone();
+        let same = undone.first().map(project).filter(|first| undone.iter().all(|m| m.project == *first));
+        let ids: std::collections::BTreeSet<Id> = undone.iter().flat_map(|m| m.ids.clone()).collect();
+        let mut receipt = self.swap_now(&lock, "undo", &same.unwrap_or_default(), swaps)?;
+        receipt.ids = ids.into_iter().collect();
+        Ok((undone, receipt))
     }
 }

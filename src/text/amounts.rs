@@ -10,11 +10,52 @@ use unicode_normalization::UnicodeNormalization;
 
 /// English number words; `one` only counts as said, never as claimed.
 const ENGLISH: &[(&str, u64)] = &[
-    ("zero", 0), ("one", 1), ("two", 2), ("three", 3), ("four", 4), ("five", 5), ("six", 6), ("seven", 7), ("eight", 8), ("nine", 9), ("ten", 10),
-    ("eleven", 11), ("twelve", 12), ("thirteen", 13), ("fourteen", 14), ("fifteen", 15), ("sixteen", 16), ("seventeen", 17), ("eighteen", 18),
-    ("nineteen", 19), ("twenty", 20), ("thirty", 30), ("forty", 40), ("fifty", 50), ("sixty", 60), ("seventy", 70), ("eighty", 80),
-    ("ninety", 90), ("hundred", 100), ("thousand", 1000), ("dozen", 12), ("once", 1), ("twice", 2), ("double", 2), ("triple", 3), ("half", 50),
-    ("first", 1), ("second", 2), ("third", 3), ("fourth", 4), ("fifth", 5), ("both", 2), ("hourly", 1), ("daily", 1), ("weekly", 1), ("single", 1),
+    ("zero", 0),
+    ("one", 1),
+    ("two", 2),
+    ("three", 3),
+    ("four", 4),
+    ("five", 5),
+    ("six", 6),
+    ("seven", 7),
+    ("eight", 8),
+    ("nine", 9),
+    ("ten", 10),
+    ("eleven", 11),
+    ("twelve", 12),
+    ("thirteen", 13),
+    ("fourteen", 14),
+    ("fifteen", 15),
+    ("sixteen", 16),
+    ("seventeen", 17),
+    ("eighteen", 18),
+    ("nineteen", 19),
+    ("twenty", 20),
+    ("thirty", 30),
+    ("forty", 40),
+    ("fifty", 50),
+    ("sixty", 60),
+    ("seventy", 70),
+    ("eighty", 80),
+    ("ninety", 90),
+    ("hundred", 100),
+    ("thousand", 1000),
+    ("dozen", 12),
+    ("once", 1),
+    ("twice", 2),
+    ("double", 2),
+    ("triple", 3),
+    ("half", 50),
+    ("first", 1),
+    ("second", 2),
+    ("third", 3),
+    ("fourth", 4),
+    ("fifth", 5),
+    ("both", 2),
+    ("hourly", 1),
+    ("daily", 1),
+    ("weekly", 1),
+    ("single", 1),
 ];
 
 /// Korean native counters, as they stand before a counted noun.
@@ -22,7 +63,8 @@ const KOREAN: &[(&str, u64)] =
     &[("한 ", 1), ("두 ", 2), ("세 ", 3), ("네 ", 4), ("다섯", 5), ("여섯", 6), ("일곱", 7), ("여덟", 8), ("아홉", 9), ("열 ", 10)];
 
 /// What a suffix multiplies by: 10k, 5M, 1.5万.
-const SCALES: &[(&str, u64)] = &[("k", 1000), ("m", 1_000_000), ("万", 10_000), ("萬", 10_000), ("亿", 100_000_000), ("千", 1000), ("百", 100), ("만", 10_000)];
+const SCALES: &[(&str, u64)] =
+    &[("k", 1000), ("m", 1_000_000), ("万", 10_000), ("萬", 10_000), ("亿", 100_000_000), ("千", 1000), ("百", 100), ("만", 10_000)];
 
 static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)*").ok());
 static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[a-z]+").ok());
@@ -75,29 +117,66 @@ pub fn counts(folded: &str) -> BTreeSet<u64> {
     out
 }
 
-/// Numbers and the unit or counted word right behind each: `30s` and `30 seconds` are `("30", "s")`; 15 分钟 is `("15", "min")`.
-/// A number without a word behind it has the empty unit.
+/// Numbers and the unit or counted word right behind each: `30s` and `30 seconds` are `("30", "s")`; 15 分钟 is
+/// `("15", "min")`; two approvals is `("2", "approv")`; Monday is `("1", "weekday")`. Without a word behind it: the empty unit.
 pub fn with_units(text: &str) -> Vec<(String, String)> {
     let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
-    let mut out = Vec::new();
-    for found in DIGITS.iter().flat_map(|p| p.find_iter(&text)) {
-        let rest = text.get(found.end()..).unwrap_or_default().trim_start_matches([' ', '-']);
-        let word: String = match rest.chars().next() {
-            Some(c) if c.is_ascii_alphabetic() => rest.chars().take_while(char::is_ascii_alphabetic).collect(),
-            Some('%') => "%".to_owned(),
-            Some(c) if super::words::is_cjk(c) => UNITS
-                .iter()
-                .flat_map(|(_, names)| names.iter())
-                .filter(|name| rest.starts_with(**name))
-                .max_by_key(|name| name.len())
-                .map_or_else(|| c.to_string(), |name| (*name).to_owned()),
-            _ => String::new(),
-        };
-        let unit = UNITS.iter().find(|(_, names)| names.contains(&word.as_str())).map_or(word, |(unit, _)| (*unit).to_owned());
-        out.push((found.as_str().replace(',', ""), unit));
+    let rest = |end: usize| text.get(end..).unwrap_or_default();
+    let mut out: Vec<(String, String)> =
+        DIGITS.iter().flat_map(|p| p.find_iter(&text)).map(|m| (m.as_str().replace(',', ""), unit_of(rest(m.end())))).collect();
+    for word in WORDS.iter().flat_map(|p| p.find_iter(&text)) {
+        let value = CARDINALS.iter().position(|name| *name == word.as_str());
+        let unit = unit_of(rest(word.end()));
+        out.extend(value.filter(|_| !unit.is_empty()).map(|value| ((value + 1).to_string(), unit)));
+    }
+    for run in HAN.iter().flat_map(|p| p.find_iter(&text)) {
+        let before = text.get(..run.start()).unwrap_or_default().chars().next_back();
+        let unit = unit_of(rest(run.end()));
+        // 统一, 第一, 周一 and 一律 count nothing.
+        let counts = !before.is_some_and(|c| "统第唯周期拜万之同".contains(c))
+            && !unit.starts_with(['律', '直', '样', '致', '般', '些', '起', '定', '旦', '下']);
+        if let Some(value) = han(run.as_str()).filter(|_| counts && !unit.is_empty()) {
+            out.push((value.to_string(), unit));
+        }
+    }
+    for (day, names) in WEEKDAYS.iter().enumerate() {
+        if super::phrases::has_any(&text, names) {
+            out.push(((day + 1).to_string(), "weekday".to_owned()));
+        }
     }
     out
 }
+
+/// The unit or counted word at the beginning of a text, in its one spelling.
+fn unit_of(rest: &str) -> String {
+    let rest = rest.trim_start_matches([' ', '-']);
+    let word: String = match rest.chars().next() {
+        Some(c) if c.is_ascii_alphabetic() => rest.chars().take_while(char::is_ascii_alphabetic).collect(),
+        Some('%') => "%".to_owned(),
+        Some(c) if super::words::is_cjk(c) => UNITS
+            .iter()
+            .flat_map(|(_, names)| names.iter())
+            .filter(|name| rest.starts_with(**name))
+            .max_by_key(|name| name.len())
+            .map_or_else(|| c.to_string(), |name| (*name).to_owned()),
+        _ => String::new(),
+    };
+    UNITS.iter().find(|(_, names)| names.contains(&word.as_str())).map_or_else(|| super::words::stem(&word), |(unit, _)| (*unit).to_owned())
+}
+
+/// Counts in words that stand before a counted thing.
+const CARDINALS: &[&str] = &["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+/// Days of the week, Monday first.
+const WEEKDAYS: [&[&str]; 7] = [
+    &["monday", "mondays", "周一", "星期一", "礼拜一", "月曜", "월요일"],
+    &["tuesday", "tuesdays", "周二", "星期二", "礼拜二", "火曜", "화요일"],
+    &["wednesday", "wednesdays", "周三", "星期三", "礼拜三", "水曜", "수요일"],
+    &["thursday", "thursdays", "周四", "星期四", "礼拜四", "木曜", "목요일"],
+    &["friday", "fridays", "周五", "星期五", "礼拜五", "金曜", "금요일"],
+    &["saturday", "saturdays", "周六", "星期六", "礼拜六", "土曜", "토요일"],
+    &["sunday", "sundays", "周日", "星期日", "周天", "礼拜天", "日曜", "일요일"],
+];
 
 /// One unit, many spellings.
 const UNITS: &[(&str, &[&str])] = &[

@@ -10,9 +10,10 @@ pub fn find(folded: &str, phrase: &str) -> Option<Range<usize>> {
     let edge = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
     let first = phrase.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
     let last = phrase.chars().next_back().is_some_and(|c| c.is_ascii_alphanumeric());
-    folded.match_indices(phrase).map(|(at, found)| at..at + found.len()).find(|range| {
-        (!first || edge(folded[..range.start].chars().next_back())) && (!last || edge(folded[range.end..].chars().next()))
-    })
+    folded
+        .match_indices(phrase)
+        .map(|(at, found)| at..at + found.len())
+        .find(|range| (!first || edge(folded[..range.start].chars().next_back())) && (!last || edge(folded[range.end..].chars().next())))
 }
 
 /// Whether one of the phrases occurs.
@@ -56,25 +57,41 @@ pub struct Clause {
 
 /// Sentences of a text, trimmed, with their end mark. A full stop ends one only before a space or the end.
 pub fn sentences(text: &str) -> Vec<&str> {
-    cut(text, |c, next| {
-        matches!(c, '!' | '?' | '。' | '！' | '？' | '\n' | '…') || (c == '.' && next.is_none_or(char::is_whitespace))
-    })
+    cut(text, |c, next| matches!(c, '!' | '?' | '。' | '！' | '？' | '\n' | '…') || (c == '.' && next.is_none_or(char::is_whitespace)))
 }
 
 /// Words that begin a new clause, with the space before them.
 const JOINTS: &[&str] = &[
-    " but ", " because ", " which ", " since ", " while ", " although ", " though ", " so that ", " whereas ", "因为", "所以", "但是", "而不是",
-    "，但", "ので", "から、", "けど", "지만", "때문에",
+    " but ",
+    " because ",
+    " which ",
+    " since ",
+    " while ",
+    " although ",
+    " though ",
+    " so that ",
+    " whereas ",
+    "因为",
+    "所以",
+    "但是",
+    "而不是",
+    "，但",
+    "ので",
+    "から、",
+    "けど",
+    "지만",
+    "때문에",
 ];
 
 /// Clauses of a text: sentences cut at commas, colons, brackets, dashes with spaces, and at joints like "because".
 pub fn clauses(text: &str) -> Vec<Clause> {
     let mut out = Vec::new();
     for sentence in sentences(text) {
-        let question = sentence.ends_with(['?', '？']);
+        let question = sentence.ends_with(['?', '？']) && !proposes(sentence);
         let parts = cut(sentence, |c, next| {
             matches!(c, '，' | '；' | '：' | '（' | '）' | '(' | ')' | ';')
-                || (matches!(c, ',' | ':') && next.is_none_or(char::is_whitespace))
+                || (c == ',' && next.is_none_or(|n| !n.is_ascii_digit()))
+                || (c == ':' && next.is_none_or(char::is_whitespace))
         });
         for part in parts {
             let mut folded = super::words::fold(part);
@@ -83,11 +100,24 @@ pub fn clauses(text: &str) -> Vec<Clause> {
             }
             folded = folded.replace(" - ", "\n");
             out.extend(
-                folded.split('\n').map(str::trim).filter(|t| t.chars().any(char::is_alphanumeric)).map(|t| Clause { text: t.to_owned(), question }),
+                folded
+                    .split('\n')
+                    .map(str::trim)
+                    .filter(|t| t.chars().any(char::is_alphanumeric))
+                    .map(|t| Clause { text: t.to_owned(), question }),
             );
         }
     }
     out
+}
+
+/// Questions that state or propose: "…, right?", "Can't we …?", 对吧？
+fn proposes(sentence: &str) -> bool {
+    const ENDS: &[&str] = &["right", "ok", "okay", "yes", "correct", "对吧", "是吧", "好吧", "好吗", "よね", "でしょ", "죠", "지"];
+    const STARTS: &[&str] = &["can't we", "couldn't we", "shouldn't we", "why don't we", "how about we"];
+    let folded = super::words::fold(sentence);
+    let body = folded.trim_end_matches(['?', ' ']);
+    STARTS.iter().any(|start| body.starts_with(start)) || ENDS.iter().any(|end| body.ends_with(end))
 }
 
 /// Pieces that end where `ends(character, the next one)` says, trimmed, without the empty ones.

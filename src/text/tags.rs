@@ -17,6 +17,14 @@ pub const CLOSE: &str = "</claude-mem>";
 /// First words of that block's header line, one per language. A paste may lack the tags, so the header is a mark too.
 pub const HEADERS: &[&str] = &["Notes from earlier conversations (claude-mem)", "以往对话的笔记（claude-mem）"];
 
+/// How the block's last lines begin (`closing` and `left_out` of `prompts/inject/`).
+pub const TAILS: &[&str] = &[
+    "Where a note disagrees with the present conversation",
+    "笔记与当前对话或文件不一致时",
+    "Left out to keep this short:",
+    "为控制篇幅未列出：",
+];
+
 /// What becomes of a tag and of what it holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
@@ -38,6 +46,8 @@ const TAGS: &[(&str, Fate)] = &[
     // Claude Code
     ("system-reminder", Fate::Drop),
     ("local-command-*", Fate::Drop),
+    // what a person types behind a slash command is theirs
+    ("command-args", Fate::Unwrap),
     ("command-*", Fate::Drop),
     ("bash-*", Fate::Drop),
     ("session-start-hook", Fate::Drop),
@@ -119,8 +129,8 @@ pub fn remove(text: &str) -> (String, u32) {
         return remove_untagged(text);
     }
     // Private passages first: one may begin inside a block that the second pass takes out together with its open tag.
-    let (text, private) = remove_tags(text, |fate, closed| fate == Fate::Private && closed);
-    let (text, others) = remove_tags(&text, |_, _| true);
+    let (text, private) = remove_tags(text, true);
+    let (text, others) = remove_tags(&text, false);
     let (text, untagged) = remove_untagged(&text);
     (text, private + others + untagged)
 }
@@ -137,35 +147,29 @@ pub fn is_injected(text: &str) -> bool {
     remove(text).1 > 0
 }
 
-/// Takes out the tags that `wanted` picks by their fate and by whether they are closed.
-fn remove_tags(text: &str, wanted: fn(Fate, bool) -> bool) -> (String, u32) {
+/// Takes out closed private passages only, or everything.
+fn remove_tags(text: &str, only_private: bool) -> (String, u32) {
     let tags = find_tags(text);
     let mut out = String::with_capacity(text.len());
     let (mut copied, mut count) = (0, 0);
     // Names that have no close any more: looking again for each of thousands would take the square of the time.
     let mut unclosed: Vec<&str> = Vec::new();
     for (index, tag) in tags.iter().enumerate() {
-        if tag.start < copied {
+        let fate = TAGS[tag.row].1;
+        if tag.start < copied || (only_private && (fate != Fate::Private || tag.closing)) {
             continue;
         }
-        let fate = TAGS[tag.row].1;
         // A close without an open, or a wrapper around the user's own words: only the tag itself goes.
         if tag.closing || fate == Fate::Unwrap {
-            if !wanted(fate, false) {
-                continue;
-            }
             push_gap(&mut out, text, copied, tag.start);
             copied = tag.end;
             continue;
         }
         let close = if unclosed.contains(&tag.name.as_str()) { None } else { closing(&tags, index, fate) };
-        if !wanted(fate, close.is_some()) {
-            continue;
-        }
         let end = match close {
             Some(close) => close.end,
             // An open tag without an end is a cut-off block only if it stands alone; else it is a word of a sentence.
-            None if fate == Fate::Private || tag.alone => text.len(),
+            None if !only_private && (fate == Fate::Private || tag.alone) => text.len(),
             None => {
                 unclosed.push(&tag.name);
                 continue;
@@ -280,26 +284,29 @@ fn remove_notices(text: &str) -> (String, u32) {
     (out.join("\n").trim().to_owned(), count)
 }
 
-/// Takes out our block where it was pasted without its tags: from a header to the first line that is neither blank nor
-/// a heading, a list item or an indented line.
+/// Takes out our block where it was pasted without its tags: from a header to its last lines, or to the first line that
+/// is neither blank nor a heading, a list item or an indented line.
 fn remove_headers(text: &str) -> (String, u32) {
-    let is_header = |line: &str| {
-        let line = line.trim_start_matches(['#', '>', '*', ' ', '\t']);
-        HEADERS.iter().any(|header| line.starts_with(header))
-    };
     if !HEADERS.iter().any(|header| text.contains(header)) {
         return (text.to_owned(), 0);
     }
+    let begins = |line: &str, with: &[&str]| {
+        let line = line.trim_start_matches(['#', '>', '*', ' ', '\t']);
+        with.iter().any(|start| line.starts_with(start))
+    };
     let (mut out, mut count, mut inside, mut paragraph) = (Vec::new(), 0, false, false);
     for line in text.split('\n') {
-        if is_header(line) {
+        if begins(line, HEADERS) {
             (inside, paragraph) = (true, true);
             count += 1;
-        } else if inside {
-            let ours = line.trim().is_empty() || paragraph || line.starts_with(['#', '-', '*', ' ', '\t', '>']);
-            paragraph &= !line.trim().is_empty();
-            inside = ours;
+            continue;
         }
+        if count > 0 && begins(line, TAILS) {
+            inside = false;
+            continue;
+        }
+        paragraph &= !line.trim().is_empty();
+        inside &= paragraph || line.trim().is_empty() || line.starts_with(['#', '-', '*', ' ', '\t', '>']);
         if !inside {
             out.push(line);
         }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::gather::{TURN_BYTES, head};
 use super::lenient::{Flag, Length, Maybe, Text};
 
 /// The blocks of a message. A bare string is one text block, `null` none, a single object one block.
@@ -76,7 +77,7 @@ impl<'a> Block<'a> {
         let media = source.media_type.str().rsplit('/').next().unwrap_or_default();
         // Base64 has four letters for three bytes.
         let bytes = source.data.0 / 4 * 3;
-        Some(format!("[{} {media}, {bytes} bytes]", kind).replace(" ,", ","))
+        Some(format!("[{kind} {media}, {bytes} bytes]").replace(" ,", ","))
     }
 }
 
@@ -104,7 +105,7 @@ impl Content<'_> {
                 out.push('\n');
             }
             // A little more than the limit is enough for the caller to see that it has to clip.
-            out.push_str(super::gather::head(text, limit + 1));
+            out.push_str(head(text, limit + 1));
             if out.len() > limit {
                 break;
             }
@@ -140,7 +141,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
                 Ok(Content(vec![Block::of_text(Cow::Borrowed(v))]))
             }
             fn visit_str<E>(self, v: &str) -> Result<Self::Value, E> {
-                Ok(Content(vec![Block::of_text(Cow::Owned(v.to_owned()))]))
+                // No turn keeps more, and a copy of a line of many MB would double the memory.
+                Ok(Content(vec![Block::of_text(Cow::Owned(head(v, TURN_BYTES).to_owned()))]))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 Ok(Content(vec![Block::deserialize(MapAccessDeserializer::new(map))?]))

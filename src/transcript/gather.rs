@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+use super::Reading;
 use crate::error::{Error, Kind, Problem};
-use crate::model::{Conversation, Speaker, Turn};
+use crate::model::{Conversation, Cursor, Speaker, Turn};
 
 /// Bytes kept of one tool output; the rest is only counted, so that memory does not grow with the file.
 pub const TOOL_BYTES: usize = 2_000;
+
+/// Bytes kept of one turn. Nobody says more at once; what is longer was pasted, or a format was misread.
+pub const TURN_BYTES: usize = 1 << 20;
 
 /// Text of a turn that its author took back: a cancelled prompt or an abandoned branch. The number stays taken.
 pub const WITHDRAWN: &str = "[withdrawn]";
@@ -33,9 +37,19 @@ pub fn clip(text: &str) -> String {
     format!("{}\n[… cut]", head(text, TOOL_BYTES))
 }
 
+/// Adds a line to the text of a turn, up to [`TURN_BYTES`].
+pub fn add_line(text: &mut String, line: &str) {
+    if text.len() < TURN_BYTES {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(head(line, TURN_BYTES));
+    }
+}
+
 /// Adds a turn with the next number; blank text adds nothing. Says whether one was added.
 pub fn push(conversation: &mut Conversation, speaker: Speaker, text: &str, at: Option<String>, uuid: Option<String>) -> bool {
-    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    let text = head(text, TURN_BYTES).trim_matches(|c: char| c.is_whitespace() || c == '\0');
     if text.is_empty() {
         return false;
     }
@@ -53,7 +67,7 @@ pub fn push(conversation: &mut Conversation, speaker: Speaker, text: &str, at: O
 pub fn push_or_join(conversation: &mut Conversation, speaker: Speaker, text: &str, at: Option<String>, uuid: Option<String>) {
     let text = text.trim();
     match conversation.turns.last_mut() {
-        Some(last) if last.speaker == speaker && !text.is_empty() => {
+        Some(last) if last.speaker == speaker && !text.is_empty() && last.text.len() < TURN_BYTES => {
             last.text.push_str("\n\n");
             last.text.push_str(text);
         }
@@ -73,6 +87,22 @@ pub fn finish(mut conversation: Conversation, format: &'static str) -> Option<Co
         conversation.session = derived_session(&conversation);
     }
     Some(conversation)
+}
+
+/// Gives the one conversation of a file and what is to be reported of it. A file in which nobody speaks is a problem.
+pub fn one(
+    format: &'static str,
+    conversation: Conversation,
+    mut problems: Problems,
+    offset: u64,
+    out: &mut dyn FnMut(Conversation),
+) -> Reading {
+    let turns = u32::try_from(conversation.turns.len()).unwrap_or(u32::MAX);
+    match finish(conversation, format) {
+        Some(conversation) => out(conversation),
+        None => problems.add("no_turns", None, "nobody says anything in this file"),
+    }
+    Reading { format, problems: problems.list(), cursor: Cursor { offset, turns, last_uuid: None } }
 }
 
 /// A session id made of the first user turns: 16 hex digits. It stays the same when the transcript grows, because it
@@ -112,11 +142,6 @@ impl Problems {
         if *count <= LISTED {
             self.list.push(Problem { code, file: String::new(), line, detail: detail.into() });
         }
-    }
-
-    /// How many of this kind were met.
-    pub fn count(&self, code: &str) -> u64 {
-        self.counts.get(code).copied().unwrap_or_default()
     }
 
     /// The list, with one summing line for each kind that was too many.

@@ -1,11 +1,9 @@
-//! Lines of a stream as bytes, one reused buffer. Knows offsets, NUL runs, CRLF and lines too long to hold.
+//! Lines of a stream as bytes, one reused buffer. Knows offsets, NUL runs, CRLF; very long lines are shortened.
 
 use std::io::{self, BufRead, Read};
 
 use super::Input;
-
-/// Longest line that is held. Above it a line is read past and reported, so that memory stays bounded.
-pub const LONGEST: usize = 24 << 20;
+use super::held::{Held, LONGEST};
 
 /// One line of the stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,14 +16,16 @@ pub struct Line<'b> {
     pub raw: &'b [u8],
     /// Whether a line end followed.
     pub ended: bool,
-    /// Whether the line was longer than [`LONGEST`] and is not given.
+    /// Whether the line was too long to hold and is not given.
     pub too_long: bool,
+    /// Whether long strings in it were shortened to hold it.
+    pub shortened: bool,
 }
 
 /// Reads lines; `offset` is where the next one begins.
 pub struct Lines<'i> {
     input: &'i mut dyn Input,
-    buffer: Vec<u8>,
+    held: Held,
     number: u64,
     /// Bytes from the start of the file to the end of the last line given.
     pub offset: u64,
@@ -38,7 +38,7 @@ impl<'i> Lines<'i> {
     /// If the position cannot be told.
     pub fn new(input: &'i mut dyn Input) -> io::Result<Self> {
         let offset = input.stream_position()?;
-        Ok(Self { input, buffer: Vec::new(), number: 0, offset })
+        Ok(Self { input, held: Held::default(), number: 0, offset })
     }
 
     /// The next line; nothing at the end.
@@ -46,43 +46,41 @@ impl<'i> Lines<'i> {
     /// # Errors
     /// Those of the input.
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
-        self.buffer.clear();
-        if self.buffer.capacity() > LONGEST / 4 {
-            self.buffer.shrink_to(1 << 16);
-        }
-        let mut length = (&mut *self.input).take(LONGEST as u64).read_until(b'\n', &mut self.buffer)?;
+        self.held.clear();
+        let mut length = (&mut *self.input).take(LONGEST as u64).read_until(b'\n', &mut self.held.bytes)?;
         if length == 0 {
             return Ok(None);
         }
-        let mut ended = self.buffer.last() == Some(&b'\n');
-        let too_long = !ended && length == LONGEST;
-        if too_long {
-            let rest = self.skip_line()?;
+        let mut ended = self.held.bytes.last() == Some(&b'\n');
+        if !ended && length == LONGEST {
+            self.held.shorten();
+            let rest = self.rest()?;
             length += rest.0;
             ended = rest.1;
-            self.buffer.clear();
         }
         self.number += 1;
         self.offset += length as u64;
-        let raw = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+        let raw = self.held.bytes.strip_suffix(b"\n").unwrap_or(&self.held.bytes);
         let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
-        Ok(Some(Line { number: self.number, bytes: trim(raw), raw, ended, too_long }))
+        let (too_long, shortened) = (self.held.too_long, self.held.is_shortened());
+        Ok(Some(Line { number: self.number, bytes: trim(raw), raw, ended, too_long, shortened }))
     }
 
-    /// Reads past the rest of a line: how many bytes, and whether it ended.
-    fn skip_line(&mut self) -> io::Result<(usize, bool)> {
-        let mut skipped = 0;
+    /// Reads the rest of a line that is too long to be held as it is: how many bytes, and whether it ended.
+    fn rest(&mut self) -> io::Result<(usize, bool)> {
+        let mut read = 0;
         loop {
             let chunk = self.input.fill_buf()?;
             if chunk.is_empty() {
-                return Ok((skipped, false));
+                return Ok((read, false));
             }
             let end = chunk.iter().position(|b| *b == b'\n');
             let used = end.map_or(chunk.len(), |at| at + 1);
+            self.held.push(chunk.get(..used).unwrap_or_default());
             self.input.consume(used);
-            skipped += used;
+            read += used;
             if end.is_some() {
-                return Ok((skipped, true));
+                return Ok((read, true));
             }
         }
     }
@@ -117,11 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_too_long_is_read_past() {
-        let mut bytes = vec![b'x'; LONGEST + 10];
+    fn a_line_too_long_is_shortened_or_read_past() {
+        let mut bytes = format!("{{\"a\":\"{}\",\"b\":1}}\n", "x".repeat(LONGEST + 10)).into_bytes();
+        bytes.extend(vec![b'x'; LONGEST * 2]);
         bytes.extend_from_slice(b"\nnext\n");
         let mut input = Cursor::new(bytes);
         let mut lines = Lines::new(&mut input).unwrap();
+        let shorter = lines.next().unwrap().unwrap();
+        assert!(shorter.shortened && shorter.ended && shorter.bytes.ends_with(b"x\",\"b\":1}"));
         let long = lines.next().unwrap().unwrap();
         assert!(long.too_long && long.ended && long.bytes.is_empty());
         assert_eq!(lines.next().unwrap().unwrap().bytes, b"next");

@@ -5,17 +5,29 @@
 //! the model's prose are `user` and `assistant`; tool output is a clipped `tool` turn; text of the program around the
 //! model is left out, except what the person did with it (`harness`: slash commands, shell lines, withdrawn prompts).
 
+mod agents;
+mod aider;
 mod archive;
-pub mod claude_code;
+mod chatgpt;
+mod claude_ai;
+mod claude_code;
+mod claude_export;
+mod codex;
 mod content;
 mod encoding;
+mod export;
 mod gather;
+mod gemini;
+mod held;
 mod lenient;
 mod lines;
+mod markdown;
 mod neutral;
 mod plain;
 mod roles;
 mod sniff;
+mod specstory;
+mod text;
 mod values;
 
 use std::io::{BufRead, Seek};
@@ -65,7 +77,22 @@ pub trait Format: Sync {
 }
 
 /// Every format, asked in this order: the most telling signs first, prose last.
-pub static FORMATS: &[&dyn Format] = &[&claude_code::ClaudeCode, &neutral::Neutral, &plain::Plain];
+pub static FORMATS: &[&dyn Format] = &[
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &gemini::Gemini,
+    &claude_ai::ClaudeAi,
+    &chatgpt::ChatGpt,
+    &agents::PI,
+    &agents::KIMI,
+    &agents::SWE_AGENT,
+    &neutral::Neutral,
+    &specstory::SpecStory,
+    &aider::Aider,
+    &claude_export::ClaudeExport,
+    &markdown::Markdown,
+    &plain::Plain,
+];
 
 /// How many first bytes decide about the format.
 const HEAD: u64 = 64 << 10;
@@ -117,22 +144,29 @@ pub fn read(input: &mut dyn Input, options: &ReadOptions, out: &mut dyn FnMut(Co
         }
         _ => format_of(&text).ok_or_else(|| unknown(&text))?,
     };
-    match found {
+    let mut reading = match found {
         Found::Other(encoding) => {
             let mut reading = format.read(&mut Forward::new(Decoding::new(&mut *input, encoding)), options, out)?;
             let detail = format!("the file is {}, not UTF-8; it was decoded", encoding.name());
             reading.problems.insert(0, Problem { code: "encoding", file: String::new(), line: None, detail });
-            // Offsets of the decoded text mean nothing in the file.
-            reading.cursor.offset = input.stream_position().map_err(unreadable)?;
-            Ok(reading)
+            reading
         }
         Found::Utf8(bom) => {
             let start = i64::try_from(bom).unwrap_or_default();
             input.seek(std::io::SeekFrom::Current(start)).map_err(unreadable)?;
-            format.read(input, options, out)
+            format.read(input, options, out)?
         }
-        Found::Binary(_) => Ok(Reading::default()),
+        Found::Binary(_) => Reading::default(),
+    };
+    let first_is_cut = reading.cursor.turns == 0 && reading.cursor.offset <= 3 && reading.problems.iter().any(|p| p.code == "cut_line");
+    if first_is_cut {
+        return Err(nothing("the file is cut off in its first record", "copy it again, or wait until it is written"));
     }
+    if matches!(found, Found::Other(_)) {
+        // Offsets of the decoded text mean nothing in the file.
+        reading.cursor.offset = input.stream_position().map_err(unreadable)?;
+    }
+    Ok(reading)
 }
 
 /// What to say about text that is no transcript.

@@ -4,14 +4,14 @@
 use serde::Deserialize;
 
 use super::content::Content;
-use super::gather::{Problems, clip, finish, push, unreadable};
+use super::gather::{Problems, clip, one, push};
 use super::lenient::{List, Maybe, Text, Time};
 use super::roles;
 use super::sniff::{Shape, Sketch};
-use super::values::Values;
+use super::values::each_object;
 use super::{Format, Input, ReadOptions, Reading};
 use crate::error::Result;
-use crate::model::{Conversation, Cursor, Speaker};
+use crate::model::{Conversation, Speaker};
 
 /// The format.
 #[derive(Debug)]
@@ -57,29 +57,11 @@ impl Format for Neutral {
     fn read(&self, input: &mut dyn Input, _options: &ReadOptions, out: &mut dyn FnMut(Conversation)) -> Result<Reading> {
         let mut problems = Problems::default();
         let mut conversation = Conversation::default();
-        let mut values = Values::new(input).map_err(|e| unreadable(&e))?;
-        let mut offset = values.offset;
-        while let Some(value) = values.next().map_err(|e| unreadable(&e))? {
-            let line = Some(value.line);
-            let (ended, too_long) = (value.ended, value.too_long);
-            let item = Some(value.bytes).filter(|b| b.starts_with(b"{")).map(serde_json::from_slice::<Item<'_>>);
-            match item {
-                _ if too_long => problems.add("long_line", line, "a message too long to hold was skipped"),
-                Some(Ok(item)) => take(&mut conversation, &item),
-                Some(Err(_)) if !ended => problems.add("cut_line", line, "the last message is cut off"),
-                Some(Err(e)) => problems.add("bad_json", line, format!("this message is not whole JSON: {e}")),
-                None => problems.add("not_a_record", line, "this value is no message"),
-            }
-            if ended {
-                offset = values.offset;
-            }
-        }
-        let turns = u32::try_from(conversation.turns.len()).unwrap_or(u32::MAX);
-        match finish(conversation, self.name()) {
-            Some(conversation) => out(conversation),
-            None => problems.add("no_turns", None, "nobody says anything in this file"),
-        }
-        Ok(Reading { format: self.name(), problems: problems.list(), cursor: Cursor { offset, turns, last_uuid: None } })
+        let offset = each_object(input, &mut problems, &mut |bytes| {
+            take(&mut conversation, &serde_json::from_slice(bytes)?);
+            Ok(())
+        })?;
+        Ok(one(self.name(), conversation, problems, offset, out))
     }
 }
 

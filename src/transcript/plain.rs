@@ -1,12 +1,12 @@
 //! Plain text with role lines (`User:`, `Assistant:`, `用户：`, `助手：` …). Text without any is one user turn if it is
 //! clearly prose, with the problem `no_roles`; other text is no transcript.
 
-use super::gather::{Problems, finish, push, unreadable};
-use super::lines::Lines;
+use super::gather::{Problems, add_line, one, push};
 use super::roles::{self, Name, RoleLine, Style};
-use super::{Format, Input, ReadOptions, Reading};
+use super::{Format, Input, ReadOptions, Reading, text};
 use crate::error::Result;
-use crate::model::{Conversation, Cursor, Speaker};
+use crate::model::{Conversation, Speaker};
+use crate::text::words::is_cjk;
 
 /// The format.
 #[derive(Debug)]
@@ -18,11 +18,17 @@ impl Format for Plain {
     }
 
     fn detect(&self, head: &str) -> bool {
-        has_roles(head, |r| matches!(r.style, Style::Colon | Style::Bold)) || is_prose(head)
+        has_roles(head, |r| r.style == Style::Colon) || is_prose(head)
     }
 
     fn read(&self, input: &mut dyn Input, _options: &ReadOptions, out: &mut dyn FnMut(Conversation)) -> Result<Reading> {
-        dialogue(self.name(), input, out)
+        let mut problems = Problems::default();
+        let mut dialogue = Dialogue::default();
+        let offset = text::each_line(input, &mut problems, &mut |line| dialogue.line(line))?;
+        if !dialogue.has_begun() {
+            problems.add("no_roles", None, "no line says who speaks; the whole text is taken as the user's");
+        }
+        Ok(one(self.name(), dialogue.finish(), problems, offset, out))
     }
 }
 
@@ -46,45 +52,23 @@ pub fn has_roles(head: &str, wanted: fn(&RoleLine<'_>) -> bool) -> bool {
 /// Whether text is written by a person for a person: neither data, code, markup nor a log.
 fn is_prose(head: &str) -> bool {
     let start = head.trim_start();
-    if start.starts_with(['{', '[', '<', '#']) || head.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+    if start.starts_with(['{', '[', '<', '#', '@'])
+        || start.starts_with("---")
+        || head.chars().any(|c| c.is_control() && !c.is_whitespace())
+    {
         return false;
     }
     let (mut letters, mut marks, mut lines, mut code) = (0usize, 0usize, 0usize, 0usize);
     for line in head.lines().map(str::trim).filter(|l| !l.is_empty()) {
         lines += 1;
-        code += usize::from(line.ends_with([';', '{', '}', '>', ')', ',', '|']) || line.starts_with(['<', '}', '|', '/']));
+        code += usize::from(
+            line.ends_with([';', '{', '}', '>', ')', ',', '|']) || line.starts_with(['<', '}', '|', '/']) || line.contains("]("),
+        );
         letters += line.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
         marks += line.chars().filter(|c| !c.is_alphabetic() && !c.is_whitespace()).count();
     }
-    letters >= 8 && letters >= marks * 4 && code * 4 <= lines
-}
-
-/// Reads text with role lines, whatever their style.
-pub fn dialogue(format: &'static str, input: &mut dyn Input, out: &mut dyn FnMut(Conversation)) -> Result<Reading> {
-    let mut lines = Lines::new(input).map_err(|e| unreadable(&e))?;
-    let mut dialogue = Dialogue::default();
-    let mut problems = Problems::default();
-    while let Some(line) = lines.next().map_err(|e| unreadable(&e))? {
-        if line.too_long {
-            problems.add("long_line", Some(line.number), "a line too long to hold was skipped");
-            continue;
-        }
-        let text = String::from_utf8_lossy(line.raw);
-        if matches!(text, std::borrow::Cow::Owned(_)) {
-            problems.add("bad_utf8", Some(line.number), "this line has bytes that are no UTF-8; they were replaced");
-        }
-        dialogue.line(&text);
-    }
-    let offset = lines.offset;
-    if dialogue.style.is_none() {
-        problems.add("no_roles", None, "no line says who speaks; the whole text is taken as the user's");
-    }
-    let conversation = dialogue.finish();
-    let turns = u32::try_from(conversation.turns.len()).unwrap_or(u32::MAX);
-    if let Some(conversation) = finish(conversation, format) {
-        out(conversation);
-    }
-    Ok(Reading { format, problems: problems.list(), cursor: Cursor { offset, turns, last_uuid: None } })
+    let several_words = start.trim_end().contains(char::is_whitespace) || start.chars().filter(|c| is_cjk(*c)).count() >= 4;
+    several_words && letters >= 8 && letters >= marks * 4 && code * 4 <= lines
 }
 
 /// A dialogue line by line.
@@ -132,10 +116,7 @@ impl Dialogue {
     }
 
     fn keep(&mut self, line: &str) {
-        if !self.text.is_empty() {
-            self.text.push('\n');
-        }
-        self.text.push_str(line);
+        add_line(&mut self.text, line);
     }
 
     /// Follows code fences; says whether the line is inside one or closes it.
@@ -143,24 +124,23 @@ impl Dialogue {
         if self.no_fences {
             return false;
         }
-        let start = line.trim_start();
         match &self.fence {
             Some((mark, _)) => {
-                if start.starts_with(mark.as_str()) && start.trim_matches(['`', '~', ' ']).is_empty() {
+                if text::closes(line, mark) {
                     self.fence = None;
                 }
                 true
             }
             None => {
-                let Some(tick) = start.chars().next().filter(|c| matches!(c, '`' | '~')) else { return false };
-                let mark: String = start.chars().take_while(|c| *c == tick).collect();
-                if mark.len() < 3 {
-                    return false;
-                }
-                self.fence = Some((mark, self.text.len()));
-                true
+                self.fence = text::fence(line).map(|mark| (mark.to_owned(), self.text.len()));
+                self.fence.is_some()
             }
         }
+    }
+
+    /// Whether a role line was met.
+    pub fn has_begun(&self) -> bool {
+        self.style.is_some()
     }
 
     /// Ends the turn that is being read. Text before the first role line is a heading of the file, not a turn.

@@ -131,8 +131,10 @@ pub fn role_line(line: &str) -> Option<RoleLine<'_>> {
     }
     let colon = rest.starts_with([':', '：']);
     let rest = rest.trim_start_matches([':', '：', '*']).trim();
+    // `**Tool: Read**`: the closing stars are those before the name.
+    let rest = rest.strip_suffix("**").filter(|inner| bold && !inner.contains("**")).unwrap_or(rest);
     let style = match (hashes, bold) {
-        (0, true) if colon || rest.is_empty() || text.get(..text.len() - rest.len())?.contains([':', '：']) => Style::Bold,
+        (0, true) if colon || rest.is_empty() || text.get(end..)?.trim_start_matches('*').starts_with([':', '：']) => Style::Bold,
         (0, false) if colon => Style::Colon,
         (0, _) => return None,
         // A heading that goes on is a heading of the text.
@@ -158,6 +160,7 @@ mod tests {
             ("用户：你好", Some((User, Style::Colon, "你好"))),
             ("助手:", Some((Assistant, Style::Colon, ""))),
             ("**Human:** hi", Some((User, Style::Bold, "hi"))),
+            ("**Tool: Read**", Some((Tool, Style::Bold, "Read"))),
             ("**Assistant**: hi", Some((Assistant, Style::Bold, "hi"))),
             ("## 👤 User", Some((User, Style::Heading(2), ""))),
             ("  ## 🤖 **Claude**", Some((Assistant, Style::Heading(2), ""))),

@@ -5,7 +5,9 @@
 use std::io;
 
 use super::Input;
-use super::lines::LONGEST;
+use super::gather::{Problems, unreadable};
+use super::held::{Held, LONGEST};
+use crate::error::Result;
 
 /// One value of the stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,19 +18,25 @@ pub struct Value<'b> {
     pub line: u64,
     /// Whether it ended before the input did.
     pub ended: bool,
-    /// Whether it was longer than [`LONGEST`] and is not given.
+    /// Whether it was too long to hold and is not given.
     pub too_long: bool,
+    /// Whether long strings in it were shortened to hold it.
+    pub shortened: bool,
 }
 
 /// Reads values; `offset` is behind the last whole one.
 pub struct Values<'i> {
     input: &'i mut dyn Input,
-    buffer: Vec<u8>,
+    held: Held,
     line: u64,
     position: u64,
     list: bool,
     /// Whether a bracket was met before: only the first one may open the list at the top.
     begun: bool,
+    /// Whether each line is one value, as the first one was: then a line end ends a broken value too.
+    lines: bool,
+    /// Whether the last value was cut: what it began with may be completed later.
+    cut: bool,
     /// Bytes from the start of the file to the end of the last whole value.
     pub offset: u64,
 }
@@ -49,7 +57,7 @@ impl<'i> Values<'i> {
     /// If the position cannot be told.
     pub fn new(input: &'i mut dyn Input) -> io::Result<Self> {
         let offset = input.stream_position()?;
-        Ok(Self { input, buffer: Vec::new(), line: 1, position: offset, list: false, begun: false, offset })
+        Ok(Self { input, held: Held::default(), line: 1, position: offset, list: false, begun: false, lines: false, cut: false, offset })
     }
 
     /// The next value; nothing at the end.
@@ -57,21 +65,18 @@ impl<'i> Values<'i> {
     /// # Errors
     /// Those of the input.
     pub fn next(&mut self) -> io::Result<Option<Value<'_>>> {
-        self.buffer.clear();
-        if self.buffer.capacity() > LONGEST / 4 {
-            self.buffer.shrink_to(1 << 16);
-        }
+        self.held.clear();
         let mut inside = Inside::default();
-        let (mut first_line, mut too_long, mut started) = (self.line, false, false);
+        let (mut first_line, mut started) = (self.line, false);
         loop {
             let chunk = self.input.fill_buf()?;
             if chunk.is_empty() {
-                let bytes = self.buffer.trim_ascii_end();
                 let ended = inside.depth == 0 && !inside.string;
-                if ended {
+                self.cut |= !ended;
+                if !self.cut {
                     self.offset = self.position;
                 }
-                return Ok(started.then_some(Value { bytes, line: first_line, ended, too_long }));
+                return Ok(started.then(|| self.value(first_line, ended)));
             }
             let (mut used, mut from, mut done) = (0, 0, false);
             for &b in chunk {
@@ -90,26 +95,65 @@ impl<'i> Values<'i> {
                     }
                     (started, self.begun, first_line, from) = (true, true, self.line, used - 1);
                 }
-                if inside.step(b) {
+                let ends = inside.step(b);
+                // No string goes on over a line end: what was cut there must not swallow what follows.
+                if ends || (b == b'\n' && (inside.string || self.lines)) {
+                    self.lines |= ends && !self.list && first_line == self.line;
                     done = true;
                     break;
                 }
             }
-            if started && !too_long {
-                self.buffer.extend_from_slice(chunk.get(from..used).unwrap_or_default());
-                if self.buffer.len() > LONGEST {
-                    too_long = true;
-                    self.buffer = Vec::new();
-                }
+            if started {
+                self.held.push(chunk.get(from..used).unwrap_or_default());
             }
             self.input.consume(used);
             self.position += used as u64;
             if done {
                 self.offset = self.position;
-                return Ok(Some(Value { bytes: self.buffer.trim_ascii_end(), line: first_line, ended: true, too_long }));
+                return Ok(Some(self.value(first_line, true)));
             }
         }
     }
+}
+
+impl Values<'_> {
+    /// What is held, as a value.
+    fn value(&self, line: u64, ended: bool) -> Value<'_> {
+        let (too_long, shortened) = (self.held.too_long, self.held.is_shortened());
+        Value { bytes: self.held.bytes.trim_ascii_end(), line, ended, too_long, shortened }
+    }
+}
+
+/// What to say of a record that was too long.
+pub fn long(skipped: bool) -> String {
+    let done = if skipped { "was skipped" } else { "was shortened: long strings in it were cut" };
+    format!("a record of more than {} MiB {done}", LONGEST >> 20)
+}
+
+/// Gives every whole object of a stream to `take`; all that is none, or that `take` cannot read, is a problem. Ends with
+/// the offset behind the last whole value.
+///
+/// # Errors
+/// Those of the input.
+pub fn each_object(input: &mut dyn Input, problems: &mut Problems, take: &mut dyn FnMut(&[u8]) -> serde_json::Result<()>) -> Result<u64> {
+    let mut values = Values::new(input).map_err(|e| unreadable(&e))?;
+    while let Some(value) = values.next().map_err(|e| unreadable(&e))? {
+        let line = Some(value.line);
+        if value.shortened {
+            problems.add("long_line", line, long(value.too_long));
+        }
+        if value.too_long {
+            continue;
+        }
+        if !value.bytes.starts_with(b"{") {
+            problems.add("not_a_record", line, "this is no JSON object");
+        } else if !value.ended {
+            problems.add("cut_line", line, "the last object is cut off");
+        } else if let Err(e) = take(value.bytes) {
+            problems.add("bad_json", line, format!("this is not whole JSON: {e}"));
+        }
+    }
+    Ok(values.offset)
 }
 
 impl Inside {
@@ -164,6 +208,10 @@ mod tests {
             assert_eq!(all("[{\"a\":\"]}\\\"\"},\n {\"b\":[1,{}]} ]", capacity), ["1:{\"a\":\"]}\\\"\"}", "2:{\"b\":[1,{}]}"]);
             assert_eq!(all("{\n}\n{\"c\":1}", capacity), ["1:{\n}", "3:{\"c\":1}"]);
             assert_eq!(all("42 null \"x\" {", capacity), ["1:42", "1:null", "1:\"x\"", "1:{…"]);
+            assert_eq!(
+                all("{\"a\":1}\n{\"b\":\n{\"c\":\"x\n{\"d\":2}", capacity),
+                ["1:{\"a\":1}", "2:{\"b\":", "3:{\"c\":\"x", "4:{\"d\":2}"]
+            );
             assert_eq!(all("  ", capacity), Vec::<String>::new());
         }
     }

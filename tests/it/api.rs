@@ -1,5 +1,6 @@
 //! The Messages API, case by case: what is stored, what the user reads, exit code, requests, ledger.
 //! The cases are files in `tests/cases/api`; see the README there.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::format_push_string, reason = "helpers of tests fail loudly")]
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -259,7 +260,7 @@ fn run(case: &Case) -> Vec<String> {
     let usual = [("user", "Please run CI on pull requests only."), ("assistant", "Done.")].map(|(a, b)| (a.to_owned(), b.to_owned()));
     let job = job(case.turns.as_deref().unwrap_or(&usual));
     let env = env();
-    let claude = Claude::new(settings, &env, book.clone(), Some(record.clone())).unwrap();
+    let claude = Claude::new(settings, &env, book.clone(), Some(record)).unwrap();
     let result = runtime.block_on(claude.extract(&job));
     drop(server);
     let mut wrong = compare(&case.expect, &result, &book);
@@ -381,4 +382,30 @@ fn settings_that_cannot_work_are_configuration_errors() {
         assert!(!format!("{error:?}").contains(&key()));
     }
     assert_eq!(open("http://localhost:11434/v1/", false, None, "qwen3:8b"), Ok(()));
+}
+
+#[test]
+fn an_interrupted_request_is_in_the_ledger() {
+    let dir = tempfile::tempdir().unwrap();
+    let book = dir.path().join("ledger.jsonl");
+    let seen = Seen::default();
+    let stall = Reply { wire: Some("stall".into()), ..Reply::default() };
+    let settings = ClaudeSettings { base_url: bare(vec![stall], seen.clone()), ..ClaudeSettings::default() };
+    let env = env();
+    let claude = Claude::new(settings, &env, book.clone(), None).unwrap();
+    let job = job(&[("user".into(), "用 MySQL 吧".into())]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let arrived = async {
+            while seen.lock().unwrap().is_empty() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::select! {
+            answer = claude.extract(&job) => panic!("answered: {answer:?}"),
+            () = arrived => {}
+        }
+    });
+    let (lines, _) = ledger::read(&book).unwrap();
+    assert_eq!(lines.iter().map(|l| l.outcome.as_str()).collect::<Vec<_>>(), ["interrupted"]);
 }

@@ -1,4 +1,5 @@
 //! Extraction without a network: pieces and carry-over, recording, replaying, dumping, estimating.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail loudly")]
 
 use std::cell::RefCell;
 use std::path::Path;

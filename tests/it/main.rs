@@ -2,10 +2,16 @@
 
 mod api;
 mod cli;
+#[cfg(feature = "crash-test")]
+mod crash;
 mod extract;
+mod ground;
 mod perfect;
 mod readme;
 mod recall;
+mod reconcile;
+mod store;
+mod store_projects;
 mod support;
 mod text;
 mod tidy;

@@ -139,7 +139,11 @@ fn an_injected_text_leaves_nothing_to_ingest() {
         let request = Request { mode: Mode::Deep, budget: Budget::Tokens(100_000), ..Request::new(&case.today) };
         let text = inject(&[&project, &global], &request).text;
         assert_eq!(text.matches(tags::CLOSE).count(), usize::from(!text.is_empty()), "{text}");
-        assert_eq!(tags::remove(&format!("before\n{text}after")).0.split_whitespace().collect::<Vec<_>>(), ["before", "after"]);
+        // Pasted whole, and pasted without the tags.
+        for pasted in [text.clone(), text.replace(tags::OPEN, "").replace(tags::CLOSE, "")] {
+            let left = tags::remove(&format!("before\n{pasted}after")).0;
+            assert_eq!(left.split_whitespace().collect::<Vec<_>>(), ["before", "after"]);
+        }
     }
 }
 
@@ -322,7 +326,7 @@ fn decay_changes_what_is_expected() {
         let line = |change: &Change| match change {
             Change::Amend(memory) => memory.state.name(),
             Change::Archive { .. } => "archive",
-            Change::Forget { tombstone: false, .. } => "forget",
+            Change::Forget { tombstone: None, .. } => "forget",
             _ => "?",
         };
         let all = decay(store, &case.today, &Settings::default());
@@ -335,7 +339,7 @@ fn merging_keeps_quotes_and_stays_readable() {
     let case = read_case(&cases("lint").join("english.json"));
     let [store, _] = case.snapshots();
     let merge = lint(&store, &case.today).into_iter().find(|p| matches!(p.kind, Kind::Merge { .. })).unwrap();
-    let after = apply(&store, &[merge.clone()]);
+    let after = apply(&store, std::slice::from_ref(&merge));
     let Kind::Merge { into } = &merge.kind else { panic!("not a merge") };
     let kept: &Memory = &after.entry(into).unwrap().memory;
     for id in &merge.ids {

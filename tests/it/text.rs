@@ -121,15 +121,17 @@ fn gate_cases() {
 #[test]
 fn inject_then_clean_leaves_nothing() {
     let body = "\n## payments\n- use order_no as the unique index (why: double clicks)\n\n- not debounce: callbacks repeat\n";
-    for header in tags::HEADERS {
-        let note = format!("{header}\nThey may be outdated.\n{body}");
+    for (header, tail) in tags::HEADERS.iter().zip(tags::TAILS) {
+        let note = format!("{header}, with dates. They may be outdated.\n{body}\n{tail} …\n{} 3\n", tags::TAILS[2]);
         let block = format!("{}\n{note}{}", tags::OPEN, tags::CLOSE);
         for (text, want) in [
             (block.clone(), ""),
             (format!("{block}\n\nnow fix the retry"), "now fix the retry"),
             (format!("before\n{block}"), "before"),
             (format!("```\n{block}\n```\nok then use pnpm"), "ok then use pnpm"),
-            (format!("{note}\nNow fix the retry"), "Now fix the retry"),
+            (format!("{note}Now fix the retry"), "Now fix the retry"),
+            (format!("{note}\n- and my own list\n- stays"), "- and my own list\n- stays"),
+            (format!("{header}\n{body}\nNow fix the retry"), "Now fix the retry"),
             (format!("{}\n{note}", tags::OPEN), ""),
         ] {
             let got = cleaned(Speaker::User, &text);

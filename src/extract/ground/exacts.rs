@@ -17,26 +17,63 @@ use crate::text::{amounts, phrases};
 /// A resolved date lies within this many days of the conversation.
 const NEAR_DAYS: i32 = 200;
 
+/// Turns around the quotes in which a number must stand, and a name: an object is named once and then meant.
+const NUMBER_REACH: usize = 1;
+const NAME_REACH: usize = 2;
+
 /// Turns around the quotes in which a word of time may stand: "until Friday" often comes two turns after the plan.
 const TIME_REACH: usize = 3;
 
 /// First parts of hyphenated words that are grammar, not names.
 const PREFIXES: &[&str] = &[
-    "re", "pre", "un", "non", "in", "de", "co", "anti", "auto", "multi", "semi", "sub", "self", "post", "cross", "follow", "so", "well", "all", "one", "two",
-    "mid", "end", "per", "opt", "back", "over", "up", "on", "off", "long", "short", "first", "third", "full", "high", "low", "built", "ad", "user", "team",
+    "re", "pre", "un", "non", "in", "de", "co", "anti", "auto", "multi", "semi", "sub", "self", "post", "cross", "follow", "so", "well",
+    "all", "one", "two", "mid", "end", "per", "opt", "back", "over", "up", "on", "off", "long", "short", "first", "third", "full", "high",
+    "low", "built", "ad", "user", "team",
 ];
 
 /// Last parts of hyphenated words that are grammar, not names.
 const SUFFIXES: &[&str] = &[
-    "side", "only", "based", "free", "level", "facing", "term", "time", "wide", "safe", "specific", "like", "style", "off", "up", "in", "out", "first",
-    "on", "by", "to", "case", "related", "ready", "new", "existing", "sensitive", "friendly", "through", "party", "house", "driven", "line",
+    "side",
+    "only",
+    "based",
+    "free",
+    "level",
+    "facing",
+    "term",
+    "time",
+    "wide",
+    "safe",
+    "specific",
+    "like",
+    "style",
+    "off",
+    "up",
+    "in",
+    "out",
+    "first",
+    "on",
+    "by",
+    "to",
+    "case",
+    "related",
+    "ready",
+    "new",
+    "existing",
+    "sensitive",
+    "friendly",
+    "through",
+    "party",
+    "house",
+    "driven",
+    "line",
 ];
 
 /// Checks summary and reason against the quoted turns, their neighbours and the memories pointed to.
 pub(super) fn were_said(draft: &mut Draft, scene: &Scene) -> Finding {
-    let claim = draft.claim();
-    let near = format!("{}\n{}", scene.sheet.window(&draft.evidence, 1), scene.pointed(draft));
-    let talk = Talk::of(&near, &scene.sheet.window(&draft.evidence, TIME_REACH), scene.context.day);
+    let claim = without_redactions(&draft.claim());
+    let pointed = scene.pointed(draft);
+    let around = |reach| format!("{}\n{pointed}", scene.sheet.window(&draft.evidence, reach));
+    let talk = Talk::of(&around(NUMBER_REACH), &around(NAME_REACH), &around(TIME_REACH), scene.context.day);
     let hard = exact(&claim).into_iter().filter(|token| !talk.said(token)).collect::<Vec<_>>();
     if let Some(token) = hard.iter().find(|token| is_hard(token)) {
         draft.note(Code::ENumber, format!("{token:?} was not said"));
@@ -47,11 +84,20 @@ pub(super) fn were_said(draft: &mut Draft, scene: &Scene) -> Finding {
     Finding::Doubt(Code::ENumber)
 }
 
+/// A claim without the marks of redaction, which nobody says.
+fn without_redactions(claim: &str) -> String {
+    let mut parts = claim.split("[REDACTED");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(']').map_or(part, |(_, rest)| rest))
+}
+
 /// What was said near the quotes, prepared for look-ups.
 struct Talk<'a> {
     exact: BTreeSet<String>,
     numbers: BTreeSet<String>,
     stems: BTreeSet<String>,
+    /// Runs of letters and digits, for tokens too short to be looked for inside others.
+    runs: BTreeSet<String>,
     /// Letters and digits only: `session-end`, `SessionEnd` and "session end" are one.
     squashed: String,
     /// Words of time in the wider window.
@@ -60,12 +106,15 @@ struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
-    fn of(near: &str, wide: &str, day: &'a str) -> Self {
+    fn of(near: &str, around: &str, wide: &str, day: &'a str) -> Self {
+        let folded = fold(around);
+        let runs = folded.split(|c: char| !c.is_alphanumeric() || is_cjk(c)).filter(|r| !r.is_empty());
         Self {
-            exact: exact(near).iter().map(|t| bare(t).to_owned()).collect(),
-            numbers: amounts::said(near),
-            stems: token_set(near),
-            squashed: squash(near),
+            numbers: amounts::said(near).into_iter().chain(exact(near).into_iter().filter(|t| is_number(t))).collect(),
+            exact: exact(around).iter().map(|t| bare(t)).filter(|t| !is_number(t)).map(str::to_owned).collect(),
+            stems: token_set(around),
+            runs: runs.map(str::to_owned).collect(),
+            squashed: squash(around),
             timed: has_time(wide),
             day,
         }
@@ -77,12 +126,12 @@ impl<'a> Talk<'a> {
         if self.exact.contains(token) {
             return true;
         }
-        if token.starts_with(|c: char| c.is_ascii_digit()) && token.chars().all(|c| c.is_ascii_digit() || ".,:/-".contains(c)) {
+        if is_number(token) {
             return self.said_number(token);
         }
         let squashed = squash(token);
         // A short token could stand inside any word.
-        squashed.chars().count() >= 4 && self.squashed.contains(&squashed)
+        self.runs.contains(&squashed) || (squashed.chars().count() >= 4 && self.squashed.contains(&squashed))
     }
 
     fn said_number(&self, token: &str) -> bool {
@@ -116,17 +165,22 @@ impl<'a> Talk<'a> {
     fn said_loosely(&self, token: &str) -> bool {
         let token = bare(token);
         let folded = fold(token);
-        if self.said(token) || self.squashed.contains(&squash(token)) {
+        if self.said(token) || self.squashed.contains(&squash(token)) || (self.timed && RELATIVE_DAYS.contains(&folded.as_str())) {
             return true;
         }
         let parts: Vec<&str> = folded.split(|c: char| !c.is_alphanumeric()).filter(|p| !p.is_empty()).collect();
         let grammar = parts.first().is_some_and(|p| PREFIXES.contains(p)) || parts.last().is_some_and(|p| SUFFIXES.contains(p));
         let known = |part: &&str| {
             let stem = stem(part);
-            self.stems.contains(&stem) || stem.get(..4).is_some_and(|head| self.stems.range(head.to_owned()..).next().is_some_and(|s| s.starts_with(head)))
+            self.stems.contains(&stem)
+                || stem.get(..4).is_some_and(|head| self.stems.range(head.to_owned()..).next().is_some_and(|s| s.starts_with(head)))
         };
         (parts.len() > 1 && grammar) || parts.iter().all(known)
     }
+}
+
+fn is_number(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_ascii_digit()) && token.chars().all(|c| c.is_ascii_digit() || ".,:/-".contains(c))
 }
 
 /// Without the `v` of a version and the `~/` of a path.
@@ -170,7 +224,10 @@ fn names(claim: &str) -> Vec<String> {
         for (at, word) in words.enumerate() {
             let letters = word.chars().filter(|c| c.is_alphabetic()).count();
             let capital = word.starts_with(char::is_uppercase) && word.chars().any(char::is_lowercase);
-            if letters >= 3 && letters == word.chars().count() && (capital && (cjk || at > 0) || cjk && word.chars().any(char::is_lowercase)) {
+            if letters >= 3
+                && letters == word.chars().count()
+                && (capital && (cjk || at > 0) || cjk && word.chars().any(char::is_lowercase))
+            {
                 out.push(word.to_owned());
             }
         }

@@ -54,7 +54,12 @@ fn clean_fields(draft: &mut Draft) -> bool {
 
 /// Text that addresses an AI, closes our blocks, or gives orders to a memory without being the user's.
 pub(super) fn no_injection(draft: &mut Draft, _: &Scene) -> Finding {
-    let fields = [Some(&draft.candidate.summary), draft.candidate.reason.as_ref(), draft.candidate.topic.as_ref(), draft.candidate.until_event.as_ref()];
+    let fields = [
+        Some(&draft.candidate.summary),
+        draft.candidate.reason.as_ref(),
+        draft.candidate.topic.as_ref(),
+        draft.candidate.until_event.as_ref(),
+    ];
     let claims: Vec<String> = fields.into_iter().flatten().map(|t| fold(t)).collect();
     let quotes = |user: bool| draft.evidence.iter().filter(move |e| (e.speaker == Speaker::User) == user).map(|e| fold(&e.quote));
     let all = || claims.iter().cloned().chain(quotes(true)).chain(quotes(false));
@@ -161,7 +166,8 @@ pub fn keywords(given: &[String], topic: Option<&str>, summary: &str) -> Vec<Str
     };
     given.iter().for_each(|word| add(word, *KEYWORDS.end()));
     let enough = *KEYWORDS.start();
-    for word in topic.map(str::to_owned).into_iter().chain(exact_names(summary)).chain(plain_words(summary)) {
+    let fill = exact_names(summary).chain(plain_words(summary)).chain(pieces(summary));
+    for word in topic.map(str::to_owned).into_iter().chain(fill) {
         add(&word, enough);
     }
     kept
@@ -196,4 +202,11 @@ fn plain_words(summary: &str) -> Vec<String> {
         if word.chars().any(is_cjk) { (2..=8).contains(&letters) } else { letters >= 4 && word.chars().any(char::is_alphabetic) }
     });
     words
+}
+
+/// The last resort of a short summary: CJK letters in twos, and any Latin word.
+fn pieces(summary: &str) -> Vec<String> {
+    let wide: Vec<char> = summary.chars().filter(|c| is_cjk(*c)).collect();
+    let latin = summary.split(|c: char| !c.is_alphanumeric() || is_cjk(c)).filter(|w| w.chars().count() >= 2).map(str::to_owned);
+    wide.chunks(2).filter(|two| two.len() == 2).map(|two| two.iter().collect()).chain(latin).collect()
 }

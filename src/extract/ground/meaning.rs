@@ -5,28 +5,40 @@ use std::collections::BTreeSet;
 use super::{Draft, Finding, Scene};
 use crate::model::{Code, State};
 use crate::text::phrases::{Clause, clauses};
-use crate::text::polarity::{agree, polarity};
-use crate::text::words::{Language, is_cjk, language, token_set};
+use crate::text::polarity::{Polarity, agree, common_marks, polarity, polarity_without};
+use crate::text::words::{Language, fold, is_cjk, language, token_set};
+
+/// Turns around the quotes that count: a proposal, its correction and the answer.
+const REACH: usize = 2;
 
 /// Part of the summary's words that must stand in the window.
 const COVERED: f64 = 0.4;
 
-/// At least 40 % of the content words stand in the quoted turns and their neighbours, if both are in one script.
+/// At least 40 % of the content words stand in the quoted turns and around them, if both are in one script.
 pub(super) fn covered(draft: &mut Draft, scene: &Scene) -> Finding {
-    let window = format!("{}\n{}", scene.sheet.window(&draft.evidence, 1), scene.pointed(draft));
-    let script = |text: &str| language(text) == Language::English;
+    let window = format!("{}\n{}", scene.sheet.window(&draft.evidence, REACH), scene.pointed(draft));
     // A Chinese summary of English talk shares no words with it, and is no worse for that.
-    if script(&draft.candidate.summary) != script(&draft.quoted()) {
+    if !same_script(draft) {
         return Finding::Fine;
     }
-    let said = stems(&window);
-    let claimed = stems(&draft.candidate.summary);
-    let found = claimed.iter().filter(|token| said.contains(*token) || near(token, &said)).count();
-    if claimed.is_empty() || found as f64 >= COVERED * claimed.len() as f64 { Finding::Fine } else { Finding::Doubt(Code::ECover) }
+    let said = token_set(&window);
+    let letters: BTreeSet<char> = window.chars().filter(|c| is_cjk(*c)).collect();
+    let claimed = token_set(&draft.candidate.summary);
+    let found: f64 = claimed.iter().map(|token| part_said(token, &said, &letters)).sum();
+    // Of three words, one may be all that a good paraphrase keeps.
+    let short = claimed.len() <= 3 && found >= 1.0;
+    if short || found >= COVERED * claimed.len() as f64 { Finding::Fine } else { Finding::Doubt(Code::ECover) }
 }
 
-fn stems(text: &str) -> BTreeSet<String> {
-    token_set(text)
+/// 1 for a word that was said, ½ for a CJK bigram whose letters were said apart: 补索引 for 把索引补上.
+fn part_said(token: &str, said: &BTreeSet<String>, letters: &BTreeSet<char>) -> f64 {
+    if said.contains(token) || near(token, said) {
+        1.0
+    } else if token.chars().all(|c| letters.contains(&c)) {
+        0.5
+    } else {
+        0.0
+    }
 }
 
 /// Whether a word with the same first five letters was said: `filtering` for `filter`, `configured` for `configuration`.
@@ -35,26 +47,78 @@ fn near(token: &str, said: &BTreeSet<String>) -> bool {
     said.range(head.to_owned()..).next().is_some_and(|other| other.starts_with(head))
 }
 
-/// Least number of shared words for two clauses to speak of the same thing (fewer in a very short clause).
-const SHARED: usize = 2;
+/// Least weight that two clauses must share to speak of the same thing; a Latin word weighs 2, a CJK letter 1.
+const SHARED: usize = 3;
 
-/// A clause of the summary and the clause of the quotes nearest to it must both affirm or both deny.
+/// The same where one of the clauses is as light as this.
+const SHARED_BY_LIGHT: (usize, usize) = (2, 6);
+
+/// A clause of the summary and the clause of the quotes nearest to it must both affirm or both deny, and the summary may
+/// not deny more often than the quotes give reason to.
 pub(super) fn same_way_round(draft: &mut Draft, _: &Scene) -> Finding {
     if draft.candidate.state != State::Valid {
         // "X was considered, rejected" turns its quote round by its nature.
         return Finding::Fine;
     }
-    let quoted: Vec<(Clause, BTreeSet<String>)> = clauses(&draft.quoted()).into_iter().map(with_tokens).collect();
-    let turned = clauses(&draft.candidate.summary).into_iter().map(with_tokens).any(|(clause, tokens)| {
-        let shared = |other: &BTreeSet<String>| tokens.intersection(other).count();
-        let best = quoted.iter().map(|(_, other)| shared(other)).max().unwrap_or(0);
-        let enough = best >= SHARED || (best == 1 && (tokens.len() <= 2 || quoted.iter().any(|(_, o)| shared(o) == 1 && o.len() <= 2)));
-        enough && !quoted.iter().filter(|(_, other)| shared(other) == best).any(|(other, _)| agree(polarity(&clause), polarity(other)))
-    });
-    if turned { Finding::Doubt(Code::ENeg) } else { Finding::Fine }
+    let quoted = draft.quoted();
+    let ignored = common_marks(&fold(&draft.candidate.summary), &fold(&quoted));
+    let said: Vec<Spoken> = clauses(&quoted).iter().map(|c| Spoken::of(c, &ignored)).collect();
+    let claimed: Vec<Spoken> = clauses(&draft.candidate.summary).iter().map(|c| Spoken::of(c, &ignored)).collect();
+    let denials = claimed.iter().filter(|c| c.polarity.denials > 0).count();
+    let reasons = clauses(&quoted).iter().map(polarity).filter(|p| p.denials + p.removals > 0 || p.limited).count();
+    if denials > reasons && same_script(draft) || claimed.iter().any(|clause| clause.turned_round(&claimed, &said)) {
+        return Finding::Doubt(Code::ENeg);
+    }
+    Finding::Fine
 }
 
-fn with_tokens(clause: Clause) -> (Clause, BTreeSet<String>) {
-    let tokens = token_set(&clause.text);
-    (clause, tokens)
+/// A clause with its content words and its sign.
+struct Spoken {
+    words: BTreeSet<String>,
+    polarity: Polarity,
+}
+
+impl Spoken {
+    fn of(clause: &Clause, ignored: &[&str]) -> Self {
+        let letters = clause.text.chars().filter(|c| is_cjk(*c) && !GLUE.contains(*c)).map(String::from);
+        let words = token_set(&clause.text).into_iter().filter(|t| !t.chars().any(is_cjk) && !DENYING.contains(&t.as_str()));
+        Self { words: words.chain(letters).collect(), polarity: polarity_without(clause, ignored) }
+    }
+
+    fn shared(&self, other: &Self) -> usize {
+        self.words.intersection(&other.words).map(|w| weight(w)).sum()
+    }
+
+    /// Whether the clauses of the quotes that are nearest to this one, and have no nearer one, all say the opposite.
+    fn turned_round(&self, claimed: &[Self], said: &[Self]) -> bool {
+        let best = said.iter().map(|other| self.shared(other)).max().unwrap_or(0);
+        let light = |c: &Self| c.words.iter().map(|w| weight(w)).sum::<usize>() <= SHARED_BY_LIGHT.1;
+        let mut nearest = said.iter().filter(|other| {
+            let nearest_of_other = claimed.iter().map(|mine| mine.shared(other)).max().unwrap_or(0);
+            let same_thing = best >= SHARED || (best >= SHARED_BY_LIGHT.0 && (light(self) || light(other)));
+            self.shared(other) == best && nearest_of_other == best && same_thing
+        });
+        // A clause of the quotes that another, equally near clause of the summary renders well speaks for no change.
+        let rendered = |other: &Self| claimed.iter().any(|mine| mine.shared(other) == best && agree(mine.polarity, other.polarity));
+        match nearest.next() {
+            Some(first) => std::iter::once(first).chain(nearest).all(|other| !rendered(other)),
+            None => false,
+        }
+    }
+}
+
+fn weight(word: &str) -> usize {
+    if word.chars().all(is_cjk) { 1 } else { 2 }
+}
+
+/// Words that deny are the sign, not the thing.
+const DENYING: &[&str] =
+    &["not", "no", "never", "don't", "doesn't", "didn't", "isn't", "aren't", "won't", "can't", "cannot", "none", "nothing", "only"];
+
+/// CJK letters that deny or glue.
+const GLUE: &str = "不别没勿无未的了是在就都也还再要会将把被给和与及或吧呢啊吗一、个这那はがをにでとものなしたまするる은는이가을를에의도";
+
+fn same_script(draft: &Draft) -> bool {
+    let english = |text: &str| language(text) == Language::English;
+    english(&draft.candidate.summary) == english(&draft.quoted())
 }

@@ -73,9 +73,8 @@ fn names_with_cue(turn: &str, object: &Object) -> bool {
 fn another_value(turn: &str, summary: &str) -> bool {
     let theirs = amounts::with_units(turn);
     let ours = amounts::with_units(summary);
-    ours.iter().any(|(number, unit)| {
-        theirs.iter().any(|(n, u)| u == unit && n != number) && !theirs.iter().any(|(n, u)| u == unit && n == number)
-    })
+    ours.iter()
+        .any(|(number, unit)| theirs.iter().any(|(n, u)| u == unit && n != number) && !theirs.iter().any(|(n, u)| u == unit && n == number))
 }
 
 /// "Wait, no. Scratch that": the turn begins with the correction.

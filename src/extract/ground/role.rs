@@ -48,16 +48,17 @@ fn in_own_words(draft: &Draft) -> bool {
     containment(&token_set(&draft.candidate.summary), &token_set(&own)) >= OWN_WORDS
 }
 
-/// Whether a user quote follows an assistant quote closely and does not turn it down.
+/// Whether a user quote stands close to an assistant quote, as the answer to it or as the order that it carries out, and
+/// does not put it off.
 fn accepted(draft: &Draft, scene: &Scene) -> bool {
     let quotes = |speaker| draft.evidence.iter().filter(move |e| e.speaker == speaker);
-    quotes(Speaker::User).any(|yes| !puts_off(yes) && quotes(Speaker::Assistant).any(|offer| answers(yes, offer, scene)))
+    quotes(Speaker::User).any(|yes| !puts_off(yes) && quotes(Speaker::Assistant).any(|other| close(yes, other, scene)))
 }
 
-fn answers(yes: &Evidence, offer: &Evidence, scene: &Scene) -> bool {
-    let between = |turn: u32| offer.turn < turn && turn <= yes.turn;
-    let user_turns = scene.sheet.pages.iter().filter(|p| p.turn.speaker == Speaker::User && between(p.turn.number)).count();
-    (1..=ANSWERS_WITHIN).contains(&user_turns)
+fn close(yes: &Evidence, other: &Evidence, scene: &Scene) -> bool {
+    let span = yes.turn.min(other.turn)..=yes.turn.max(other.turn);
+    let user_turns = scene.sheet.pages.iter().filter(|p| p.turn.speaker == Speaker::User && span.contains(&p.turn.number)).count();
+    user_turns <= ANSWERS_WITHIN
 }
 
 /// "Interesting, not now", "maybe later", 再说: an answer that accepts nothing.

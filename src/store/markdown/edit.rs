@@ -118,8 +118,7 @@ fn key_span(lines: &[&str], body: &Range<usize>, key: &str) -> Option<Range<usiz
     let depth = indent(lines[start]);
     let mut end = start + 1;
     // A value goes on in deeper lines and in list items; blank lines count only if such a line follows.
-    for at in start + 1..body.end {
-        let line = lines[at];
+    for (at, line) in lines.iter().enumerate().take(body.end).skip(start + 1) {
         if is_blank(line) {
             continue;
         }

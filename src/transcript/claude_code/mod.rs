@@ -16,13 +16,13 @@ use std::io;
 
 use self::record::{Document, Record};
 use self::turns::Turns;
-use super::gather::{Problems, finish, unreadable};
-use super::lines::{LONGEST, Line, Lines};
+use super::gather::{Problems, one, unreadable};
+use super::lines::{Line, Lines};
 use super::sniff::{Shape, Sketch};
-use super::values::Values;
+use super::values::{Values, long};
 use super::{Format, Input, ReadOptions, Reading};
 use crate::error::Result;
-use crate::model::{Conversation, Cursor};
+use crate::model::Conversation;
 
 /// The format.
 #[derive(Debug)]
@@ -46,13 +46,9 @@ impl Format for ClaudeCode {
         if pretty { file.values(input) } else { file.lines(input) }.map_err(|e| unreadable(&e))?;
         let File { turns, mut problems, offset, last_uuid } = file;
         let conversation = turns.finish(&mut problems);
-        let count = conversation.turns.len();
-        match finish(conversation, self.name()) {
-            Some(conversation) => out(conversation),
-            None => problems.add("no_turns", None, "nobody says anything in this file"),
-        }
-        let cursor = Cursor { offset, turns: u32::try_from(count).unwrap_or(u32::MAX), last_uuid };
-        Ok(Reading { format: self.name(), problems: problems.list(), cursor })
+        let mut reading = one(self.name(), conversation, problems, offset, out);
+        reading.cursor.last_uuid = last_uuid;
+        Ok(reading)
     }
 }
 
@@ -113,8 +109,10 @@ impl File<'_> {
     /// Reads one line; says whether it is done with for good.
     fn line(&mut self, line: &Line<'_>) -> bool {
         let number = Some(line.number);
+        if line.shortened {
+            self.problems.add("long_line", number, long(line.too_long));
+        }
         if line.too_long {
-            self.problems.add("long_line", number, format!("a line longer than {} MiB was skipped", LONGEST >> 20));
             return line.ended;
         }
         if line.bytes.is_empty() {
@@ -123,10 +121,10 @@ impl File<'_> {
         if line.bytes.first() == Some(&b'{')
             && let Ok(record) = serde_json::from_slice::<Record<'_>>(line.bytes)
         {
-            self.take(&record, number);
+            self.take(&record);
             return true;
         }
-        let problem = salvage::records(line.bytes, &mut |record| self.take(record, number));
+        let problem = salvage::records(line.bytes, &mut |record| self.take(record));
         if let Some(problem) = problem {
             if line.ended {
                 self.problems.add(problem.code, number, problem.detail);
@@ -144,15 +142,19 @@ impl File<'_> {
         let mut values = Values::new(input)?;
         while let Some(value) = values.next()? {
             let number = Some(value.line);
+            if value.shortened {
+                self.problems.add("long_line", number, long(value.too_long));
+            }
             if value.too_long {
-                self.problems.add("long_line", number, format!("a record longer than {} MiB was skipped", LONGEST >> 20));
-            } else if value.bytes.first() != Some(&b'{') {
+                continue;
+            }
+            if value.bytes.first() != Some(&b'{') {
                 self.problems.add("not_a_record", number, "this value is no record");
             } else if let Ok(document) = serde_json::from_slice::<Document<'_>>(value.bytes)
                 && !document.loglines.0.is_empty()
             {
-                document.loglines.0.iter().filter_map(|r| r.0.as_ref()).for_each(|r| self.take(r, number));
-            } else if let Some(problem) = salvage::records(value.bytes, &mut |record| self.take(record, number)) {
+                document.loglines.0.iter().filter_map(|r| r.0.as_ref()).for_each(|r| self.take(r));
+            } else if let Some(problem) = salvage::records(value.bytes, &mut |record| self.take(record)) {
                 self.problems.add(problem.code, number, problem.detail);
             }
         }
@@ -160,12 +162,12 @@ impl File<'_> {
         Ok(())
     }
 
-    fn take(&mut self, record: &Record<'_>, line: Option<u64>) {
+    fn take(&mut self, record: &Record<'_>) {
         if let Some(uuid) = record.uuid.get() {
             let last = self.last_uuid.get_or_insert_default();
             last.clear();
             last.push_str(uuid);
         }
-        self.turns.take(record, line, &mut self.problems);
+        self.turns.take(record);
     }
 }

@@ -18,6 +18,9 @@ pub struct Record<'a> {
     pub parent_uuid: Text<'a>,
     #[serde(borrow)]
     pub session_id: Text<'a>,
+    /// The same in the stream that `claude -p` prints.
+    #[serde(borrow, rename = "session_id")]
+    pub printed_session_id: Text<'a>,
     #[serde(borrow)]
     pub timestamp: Text<'a>,
     #[serde(borrow)]

@@ -58,7 +58,7 @@ impl<'o> Turns<'o> {
     }
 
     /// Takes one record.
-    pub fn take(&mut self, record: &Record<'_>, _line: Option<u64>, _problems: &mut Problems) {
+    pub fn take(&mut self, record: &Record<'_>) {
         let kind = record.kind.str();
         if record.is_subagent() && !self.options.sidechains {
             self.subagents += 1;
@@ -86,8 +86,9 @@ impl<'o> Turns<'o> {
 
     /// Session, folder, branch and date.
     fn surroundings(&mut self, record: &Record<'_>) {
-        if let Some(session) = record.session_id.get()
+        if let Some(session) = record.session_id.get().or(record.printed_session_id.get())
             && self.sessions.last().is_none_or(|s| s != session)
+            && !self.sessions.iter().any(|s| s == session)
             && self.sessions.len() < 64
         {
             self.sessions.push(session.to_owned());
@@ -188,6 +189,12 @@ impl<'o> Turns<'o> {
     fn prompt(&mut self, record: &Record<'_>, text: &str) {
         if self.was_taken(text) || !self.is_new(record, Speaker::User, text) {
             self.branches.record(record.uuid.get(), record.parent_uuid.get(), false);
+            return;
+        }
+        // The same record with other words is an edit of it, not a second prompt: both stay.
+        if record.uuid.get().is_some_and(|uuid| self.branches.knows(uuid)) {
+            let zone = self.branches.record(None, record.parent_uuid.get(), false);
+            self.push(record, Speaker::User, text, zone);
             return;
         }
         self.withdraw_twin(text);

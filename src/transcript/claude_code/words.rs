@@ -47,6 +47,9 @@ const MACHINE_BEGINNINGS: &[&str] = &[
     "SessionStart:",
 ];
 
+/// How the program begins a session with a plan that the person accepted in the one before.
+const ACCEPTED_PLAN: &str = "Implement the following plan:";
+
 /// Commands of the program itself: their arguments are settings, not wishes.
 const SETTINGS_COMMANDS: &[&str] = &[
     "add-dir",
@@ -109,6 +112,10 @@ pub fn read(text: &str) -> Words<'_> {
     if start.starts_with("<bash-stdout>") {
         return Words::Output(between(start, "<bash-stdout>", "</bash-stdout>").unwrap_or_default());
     }
+    if let Some(plan) = start.strip_prefix(ACCEPTED_PLAN) {
+        // The person accepted it; the words are the model's.
+        return Words::Person(Cow::Owned([ACCEPTED_PLAN, "\n<pasted_content>\n", plan.trim(), "\n</pasted_content>"].concat()));
+    }
     let own = without_machine_spans(text);
     if own.trim().is_empty() { Words::Machine } else { Words::Person(own) }
 }
@@ -123,7 +130,8 @@ fn command(text: &str) -> Words<'_> {
     let name = name.trim_start_matches('/');
     let line = format!("/{name} {args}").trim_end().to_owned();
     let wide = args.chars().filter(|c| crate::text::words::is_cjk(*c)).count();
-    let is_sentence = args.split_whitespace().count() >= 3 || wide >= 4;
+    let words = args.split_whitespace().filter(|w| w.starts_with(|c: char| c.is_alphanumeric()) && !w.contains(['=', '/'])).count();
+    let is_sentence = words >= 3 || wide >= 4;
     if is_sentence && !SETTINGS_COMMANDS.contains(&name) { Words::Person(Cow::Owned(line)) } else { Words::Action(line) }
 }
 
@@ -246,9 +254,14 @@ mod tests {
         let person = |text: &str| matches!(read(text), Words::Person(_));
         assert!(person(&tag("commit", "never sign off as bot")));
         assert!(person(&tag("commit", "不要使用表情")));
+        assert!(!person(&tag("test", "--verbose --output /tmp/x.log --level 3")));
         assert_eq!(read(&tag("model", "opus")), Words::Action("/model opus".to_owned()));
         assert!(!person(&tag("compact", "keep the part about tests")));
         assert_eq!(read("<bash-input>ls -l</bash-input>"), Words::Action("! ls -l".to_owned()));
+        assert_eq!(
+            read("Implement the following plan:\n\n# Tea"),
+            Words::Person("Implement the following plan:\n<pasted_content>\n# Tea\n</pasted_content>".into())
+        );
         assert_eq!(read("[Request interrupted by user for tool use]"), Words::Machine);
     }
 

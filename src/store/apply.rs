@@ -1,0 +1,452 @@
+//! What each change does to Markdown and catalogue. Works on a project in memory; nothing here touches the disk.
+
+use std::collections::BTreeSet;
+
+use super::catalogue::{ConflictRecord, FileRecord, MemoryUse};
+use super::journal::{FileSwap, sha256};
+use super::layout::{self, INDEX};
+use super::markdown::{Document, tidy};
+use super::read::{Project, Raw, digest, place};
+use crate::error::{Error, Result};
+use crate::model::{Change, Evidence, Id, Layer, Memory, Plan, Relation, RelationType, State, Tombstone};
+
+/// At most this many quotes stay in an entry.
+pub const MAX_QUOTES: usize = 5;
+
+/// A project on its way from one state to the next.
+pub(super) struct Draft {
+    pub(super) project: Project,
+    /// RFC 3339.
+    at: String,
+    touched: BTreeSet<String>,
+    /// Memories that were written, moved or removed.
+    pub(super) ids: BTreeSet<Id>,
+    pub(super) adopted: Vec<Id>,
+    pub(super) hand_edits: Vec<Id>,
+    pub(super) notices: Vec<String>,
+}
+
+fn missing(id: &Id, project: &str) -> Error {
+    Error::failure(format!("{project} has no memory {id}")).hint("`claude-mem list` shows the ids")
+}
+
+impl Draft {
+    /// Starts from what is on disk: entries typed by hand get ids, and the catalogue learns what was edited outside.
+    pub(super) fn begin(project: Project, at: &str, trust: bool, new_id: &dyn Fn() -> Result<Id>) -> Result<Self> {
+        let mut draft = Self {
+            project,
+            at: at.to_owned(),
+            touched: BTreeSet::new(),
+            ids: BTreeSet::new(),
+            adopted: Vec::new(),
+            hand_edits: Vec::new(),
+            notices: Vec::new(),
+        };
+        if draft.project.catalogue.project.created.is_empty() {
+            at.clone_into(&mut draft.project.catalogue.project.created);
+        }
+        let edited: Vec<String> = draft.project.markdown().into_iter().filter(|f| draft.project.is_edited(f)).collect();
+        let gone = |file: &String| !layout::is_archive(file) && !draft.project.raw.contains_key(file);
+        if !edited.is_empty() || draft.project.catalogue.files.keys().any(gone) {
+            draft.take_edits(&edited, trust, new_id)?;
+        }
+        Ok(draft)
+    }
+
+    /// Brings ids and catalogue up to files that were edited outside.
+    fn take_edits(&mut self, edited: &[String], trust: bool, new_id: &dyn Fn() -> Result<Id>) -> Result<()> {
+        for file in edited {
+            self.project.parse(file);
+        }
+        let known = &self.project.catalogue.memories;
+        let raw = &self.project.raw;
+        // Ids that live in files nobody edited. An entry cut from one file and pasted into another keeps its id.
+        let elsewhere = |file: &String| !edited.contains(file) && (raw.contains_key(file) || layout::is_archive(file));
+        let mut taken: BTreeSet<Id> = known.iter().filter(|(_, m)| elsewhere(&m.file)).filter_map(|(id, _)| Id::parse(id)).collect();
+        let mut fresh = || loop {
+            let id = new_id()?;
+            if !known.contains_key(id.as_str()) {
+                return Ok(id);
+            }
+        };
+        for file in edited {
+            if let Some(document) = self.project.documents.get_mut(file) {
+                let adopted = document.adopt(&mut taken, &mut fresh, &self.at)?;
+                if !adopted.is_empty() {
+                    self.touched.insert(file.clone());
+                    self.adopted.extend(adopted);
+                }
+            }
+        }
+        let catalogue = &mut self.project.catalogue;
+        let mut old = std::mem::take(&mut catalogue.memories);
+        let gone = |file: &String| !edited.contains(file) && !raw.contains_key(file) && !layout::is_archive(file);
+        // What stands in these files is written down anew; the rest stays.
+        let stays = old.iter().filter(|(_, m)| !edited.contains(&m.file) && !gone(&m.file)).map(|(id, m)| (id.clone(), m.clone()));
+        catalogue.memories = stays.collect();
+        let moved: BTreeSet<&str> = old.keys().filter(|id| !catalogue.memories.contains_key(*id)).map(String::as_str).collect();
+        catalogue.unlink(&moved);
+        for file in edited {
+            let Some(document) = self.project.documents.get(file) else { continue };
+            for view in document.entries().filter(|v| v.entry.readable) {
+                let Some(id) = &view.entry.id else { continue };
+                let known = old.remove(id.as_str());
+                let digest = digest(view.text);
+                let changed = known.as_ref().is_none_or(|k| k.digest != digest || k.held) && !self.project.rebuilt;
+                if changed {
+                    self.hand_edits.push(id.clone());
+                }
+                let known = MemoryUse { digest, held: changed && !trust, ..known.unwrap_or_default() };
+                catalogue.memories.insert(id.to_string(), place(&view.entry.memory, file, known));
+                catalogue.link(id, &view.entry.memory.keywords);
+            }
+            // Where a block cannot be read, a memory that is missing may be in there: what is known of it is kept.
+            if document.entries().any(|v| !v.entry.readable) {
+                let kept: Vec<String> = old.iter().filter(|(_, m)| m.file == *file).map(|(id, _)| id.clone()).collect();
+                catalogue.memories.extend(kept.into_iter().filter_map(|id| old.remove_entry(&id)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a plan touches entries that are in the archive, or puts some there.
+    pub(super) fn needs_archive(&self, plan: &Plan) -> bool {
+        let there = |id: &Id| self.project.catalogue.memories.get(id.as_str()).is_some_and(|m| layout::is_archive(&m.file));
+        plan.changes.iter().any(|change| match change {
+            Change::Archive { .. } => true,
+            Change::Amend(memory) => there(&memory.id),
+            Change::Confirm { id, .. } | Change::Forget { id, .. } => there(id),
+            Change::Conflict { older, newer, .. } | Change::Settle { older, newer, .. } => there(older) || there(newer),
+            _ => false,
+        })
+    }
+
+    /// Makes the changes of a plan.
+    pub(super) fn apply(&mut self, plan: &Plan) -> Result<()> {
+        plan.changes.iter().try_for_each(|change| self.change(change))
+    }
+
+    fn change(&mut self, change: &Change) -> Result<()> {
+        match change {
+            Change::Add(memory) => self.add(memory),
+            Change::Amend(memory) => self.amend(memory),
+            Change::Confirm { id, evidence } => self.confirm(id, evidence.as_ref()),
+            Change::Archive { id } => {
+                let at = self.at.clone();
+                let archive = layout::archive_for(self.get(id)?, &at);
+                self.shift(id, archive)
+            }
+            Change::Forget { id, tombstone } => self.forget(id, tombstone.as_ref()),
+            Change::Touch { ids } => {
+                // An id that is gone by now was used all the same; there is nothing left to count it on.
+                ids.iter().for_each(|id| self.touch(id));
+                Ok(())
+            }
+            Change::Conflict { older, newer, reason, supersedes } => self.conflict(older, newer, reason, *supersedes),
+            Change::Settle { older, newer, how } => self.settle(older, newer, how),
+            Change::Ask(item) => {
+                let review = &mut self.project.catalogue.review;
+                review.retain(|r| r.id != item.id);
+                review.push((**item).clone());
+                Ok(())
+            }
+            Change::Answer { id, tombstone } => {
+                self.project.catalogue.review.retain(|r| r.id != *id);
+                self.bury(tombstone.as_ref());
+                Ok(())
+            }
+            Change::Accept { ids } => {
+                for id in ids {
+                    if let Some(known) = self.project.catalogue.memories.get_mut(id.as_str()) {
+                        known.held = false;
+                    }
+                }
+                Ok(())
+            }
+            Change::Decline { keys } => {
+                let declined = &mut self.project.catalogue.declined;
+                declined.extend(keys.iter().filter(|k| !declined.contains(k)).cloned().collect::<Vec<_>>());
+                Ok(())
+            }
+            Change::Session(record) => {
+                let sessions = &mut self.project.catalogue.sessions;
+                match sessions.iter_mut().find(|s| s.transcript == record.transcript && s.session == record.session) {
+                    Some(known) => known.clone_from(record),
+                    None => sessions.push(record.clone()),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The file that has the entry.
+    fn find(&mut self, id: &Id) -> Option<String> {
+        let has = |project: &Project, file: &str| project.documents.get(file).is_some_and(|d| d.get(id).is_some());
+        if let Some(file) = self.project.catalogue.memories.get(id.as_str()).map(|m| m.file.clone()) {
+            self.project.parse(&file);
+            if has(&self.project, &file) {
+                return Some(file);
+            }
+        }
+        self.project.parse_all();
+        self.project.documents.keys().find(|file| has(&self.project, file)).cloned()
+    }
+
+    fn get(&mut self, id: &Id) -> Result<&Memory> {
+        let file = self.find(id);
+        let found = file.and_then(|f| self.project.documents.get(&f)).and_then(|d| d.get(id));
+        found.ok_or_else(|| missing(id, &self.project.name))
+    }
+
+    /// The document of a file; a new one if there is no such file.
+    fn document(&mut self, file: &str) -> Result<&mut Document> {
+        self.project.parse(file);
+        if self.project.raw.contains_key(file) && !self.project.documents.contains_key(file) {
+            return Err(Error::failure(format!("{}/{file} is not UTF-8, so it cannot be changed", self.project.name))
+                .hint("save the file as UTF-8"));
+        }
+        self.touched.insert(file.to_owned());
+        let layer = layout::layer_of(file).unwrap_or(Layer::Transient);
+        Ok(self.project.documents.entry(file.to_owned()).or_insert_with(|| Document::parse("", layer)))
+    }
+
+    /// Writes down in the catalogue where an entry is now and what finds it.
+    fn record(&mut self, id: &Id, file: &str) {
+        self.ids.insert(id.clone());
+        let catalogue = &mut self.project.catalogue;
+        let Some(document) = self.project.documents.get(file) else { return };
+        let (Some(memory), Some(text)) = (document.get(id), document.text(id)) else { return };
+        let old = catalogue.memories.remove(id.as_str());
+        if old.is_some() {
+            catalogue.unlink(&BTreeSet::from([id.as_str()]));
+        }
+        let used = MemoryUse { digest: digest(text), ..old.unwrap_or_default() };
+        catalogue.memories.insert(id.to_string(), place(memory, file, used));
+        if !layout::is_archive(file) {
+            catalogue.link(id, &memory.keywords);
+        }
+    }
+
+    fn add(&mut self, memory: &Memory) -> Result<()> {
+        if self.project.catalogue.memories.contains_key(memory.id.as_str()) {
+            return Err(
+                Error::failure(format!("{} has a memory {} already", self.project.name, memory.id)).hint("run the same command again")
+            );
+        }
+        if tidy(memory).summary.is_empty() {
+            return Err(Error::failure("a memory without a summary cannot be stored").hint("give it one line that says something"));
+        }
+        let file = layout::file_for(memory, &self.at)?;
+        self.document(&file)?.insert(memory);
+        self.record(&memory.id, &file);
+        Ok(())
+    }
+
+    fn amend(&mut self, memory: &Memory) -> Result<()> {
+        let file = self.find(&memory.id).ok_or_else(|| missing(&memory.id, &self.project.name))?;
+        let shown = format!("{}/{file}", self.project.name);
+        let refused = |why: String| Error::failure(format!("{shown}: {why}")).hint("change it with an editor");
+        self.document(&file)?.replace(memory).map_err(refused)?;
+        if layout::layer_of(&file) != Some(memory.layer) {
+            let target = layout::file_for(memory, &self.at)?;
+            return self.shift(&memory.id, target);
+        }
+        self.record(&memory.id, &file);
+        Ok(())
+    }
+
+    /// Moves an entry, with its text as it is, to another file.
+    fn shift(&mut self, id: &Id, target: String) -> Result<()> {
+        let file = self.find(id).ok_or_else(|| missing(id, &self.project.name))?;
+        if file == target {
+            return Ok(());
+        }
+        let memory = self.get(id)?.clone();
+        if let Some(text) = self.document(&file)?.remove(id) {
+            self.document(&target)?.insert_text(&text, &memory);
+        }
+        self.record(id, &target);
+        Ok(())
+    }
+
+    fn touch(&mut self, id: &Id) {
+        if let Some(known) = self.project.catalogue.memories.get_mut(id.as_str()) {
+            known.hits += 1;
+            known.last_access = Some(self.at.clone());
+        }
+    }
+
+    fn confirm(&mut self, id: &Id, evidence: Option<&Evidence>) -> Result<()> {
+        let mut memory = self.get(id)?.clone();
+        self.touch(id);
+        let Some(new) = evidence else { return Ok(()) };
+        let new = Evidence { session: new.session.clone().filter(|s| Some(s) != memory.session.as_ref()), ..new.clone() };
+        if memory.evidence.iter().any(|e| e.quote == new.quote || (e.session == new.session && e.turn == new.turn)) {
+            return Ok(());
+        }
+        // The words it was made from stay; the oldest of the later confirmations makes room.
+        if memory.evidence.len() >= MAX_QUOTES {
+            let Some(oldest) = memory.evidence.iter().position(|e| e.session.is_some()) else { return Ok(()) };
+            memory.evidence.remove(oldest);
+        }
+        memory.evidence.push(new);
+        self.amend(&memory)
+    }
+
+    fn forget(&mut self, id: &Id, tombstone: Option<&Tombstone>) -> Result<()> {
+        let file = self.find(id).ok_or_else(|| missing(id, &self.project.name))?;
+        self.document(&file)?.remove(id);
+        self.ids.insert(id.clone());
+        let catalogue = &mut self.project.catalogue;
+        catalogue.memories.remove(id.as_str());
+        catalogue.unlink(&BTreeSet::from([id.as_str()]));
+        // A disagreement with what is gone is none; the other entry must not stay flagged.
+        let pairs: Vec<ConflictRecord> =
+            catalogue.conflicts.iter().filter(|c| c.older == id.as_str() || c.newer == id.as_str()).cloned().collect();
+        catalogue.conflicts.retain(|c| c.older != id.as_str() && c.newer != id.as_str());
+        for pair in pairs {
+            let other = if pair.older == id.as_str() { &pair.newer } else { &pair.older };
+            if let Some(other) = Id::parse(other).filter(|o| self.find(o).is_some()) {
+                self.relate(&other, |relations| relations.retain(|r| r.id != *id || r.kind != RelationType::Conflicts), None)?;
+            }
+        }
+        self.bury(tombstone);
+        Ok(())
+    }
+
+    fn bury(&mut self, tombstone: Option<&Tombstone>) {
+        let Some(new) = tombstone else { return };
+        let tombstones = &mut self.project.catalogue.tombstones;
+        if tombstones.iter().all(|t| t.hash != new.hash) {
+            let at = if new.at.is_empty() { self.at.clone() } else { new.at.clone() };
+            tombstones.push(Tombstone { at, ..new.clone() });
+        }
+    }
+
+    /// Changes relations and state of an entry. One that is written too unusually for that keeps its text and is named.
+    fn relate(&mut self, id: &Id, change: impl FnOnce(&mut Vec<Relation>), state: Option<State>) -> Result<()> {
+        let mut memory = self.get(id)?.clone();
+        change(&mut memory.relations);
+        memory.state = state.unwrap_or(memory.state);
+        match self.amend(&memory) {
+            Err(error) if state.is_none() => {
+                self.notices.push(format!("{id} could not be flagged in its file: {error}"));
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    fn conflict(&mut self, older: &Id, newer: &Id, reason: &str, supersedes: bool) -> Result<()> {
+        for (id, other) in [(older, newer), (newer, older)] {
+            let link = Relation { id: other.clone(), kind: RelationType::Conflicts };
+            self.relate(id, |relations| relations.extend((!relations.contains(&link)).then_some(link)), None)?;
+        }
+        let record = ConflictRecord {
+            older: older.to_string(),
+            newer: newer.to_string(),
+            reason: super::markdown::one_line(reason),
+            supersedes,
+            detected: self.at.clone(),
+            state: "pending".to_owned(),
+        };
+        let conflicts = &mut self.project.catalogue.conflicts;
+        conflicts.retain(|c| !is_pair(c, older, newer));
+        conflicts.push(record);
+        Ok(())
+    }
+
+    fn settle(&mut self, older: &Id, newer: &Id, how: &str) -> Result<()> {
+        let loser = match how {
+            "new" | "merged" => Some((older, newer)),
+            "old" => Some((newer, older)),
+            "both" => None,
+            _ => return Err(Error::failure(format!("{how:?} is no way to settle a conflict")).hint("use new, old, both or merged")),
+        };
+        for (id, other) in [(older, newer), (newer, older)] {
+            let link = match loser {
+                Some((lost, _)) if lost == id => Some(RelationType::SupersededBy),
+                Some(_) => Some(RelationType::Supersedes),
+                None => None,
+            };
+            let link = link.map(|kind| Relation { id: other.clone(), kind });
+            let state = loser.and_then(|(lost, _)| (lost == id).then_some(State::Superseded));
+            let change = |relations: &mut Vec<Relation>| {
+                relations.retain(|r| r.id != *other || r.kind != RelationType::Conflicts);
+                relations.extend(link.filter(|l| !relations.contains(l)));
+            };
+            self.relate(id, change, state)?;
+        }
+        let conflicts = &mut self.project.catalogue.conflicts;
+        match conflicts.iter_mut().find(|c| is_pair(c, older, newer)) {
+            Some(known) => how.clone_into(&mut known.state),
+            None => conflicts.push(ConflictRecord {
+                older: older.to_string(),
+                newer: newer.to_string(),
+                detected: self.at.clone(),
+                state: how.to_owned(),
+                ..ConflictRecord::default()
+            }),
+        }
+        Ok(())
+    }
+
+    /// What has to be written: changed Markdown files, then the catalogue; nothing if nothing changed.
+    pub(super) fn swaps(&mut self) -> Result<Vec<FileSwap>> {
+        let name = self.project.name.clone();
+        let mut swaps = Vec::new();
+        for file in self.project.documents.keys().cloned().collect::<Vec<_>>() {
+            let Some(document) = self.project.documents.get(&file) else { continue };
+            let raw = self.project.raw.get(&file);
+            if self.touched.contains(&file) {
+                let text = document.render();
+                let blank = document.is_blank();
+                if raw.map(|r| r.bytes.as_slice()) != Some(text.as_bytes()) && !(blank && raw.is_none()) {
+                    check(document, &text, &file)?;
+                    let record = FileRecord { sha256: sha256(text.as_bytes()), written: self.at.clone() };
+                    if blank {
+                        self.project.catalogue.files.remove(&file);
+                    } else {
+                        self.project.catalogue.files.insert(file.clone(), record);
+                    }
+                    swaps.push(swap(&name, &file, raw, (!blank).then(|| text.into_bytes())));
+                    continue;
+                }
+            }
+            // Edited outside, and taken over as it is.
+            if let Some(raw) = raw.filter(|_| self.project.is_edited(&file)) {
+                let record = FileRecord { sha256: raw.sha.clone(), written: self.at.clone() };
+                self.project.catalogue.files.insert(file.clone(), record);
+            }
+        }
+        let raw = &self.project.raw;
+        self.project.catalogue.files.retain(|file, _| layout::is_archive(file) || raw.contains_key(file) || self.touched.contains(file));
+        let json = self.project.catalogue.to_json().map_err(|e| Error::failure(format!("the catalogue cannot be written: {e}")))?;
+        let raw = self.project.raw.get(INDEX);
+        if raw.map(|r| r.bytes.as_slice()) != Some(json.as_bytes()) {
+            swaps.push(swap(&name, INDEX, raw, Some(json.into_bytes())));
+        }
+        Ok(swaps)
+    }
+}
+
+fn swap(project: &str, file: &str, raw: Option<&Raw>, bytes: Option<Vec<u8>>) -> FileSwap {
+    FileSwap { path: format!("{project}/{file}"), seen: raw.map(|r| (r.sha.clone(), r.stamp)), bytes }
+}
+
+fn is_pair(record: &ConflictRecord, a: &Id, b: &Id) -> bool {
+    let pair = (record.older.as_str(), record.newer.as_str());
+    pair == (a.as_str(), b.as_str()) || pair == (b.as_str(), a.as_str())
+}
+
+/// What is about to be written must read back as the same entries.
+fn check(document: &Document, text: &str, file: &str) -> Result<()> {
+    let layer = layout::layer_of(file).unwrap_or(Layer::Transient);
+    let again = Document::parse(text, layer);
+    let same = again.entries().map(|v| (&v.entry.id, &v.entry.memory)).eq(document.entries().map(|v| (&v.entry.id, &v.entry.memory)));
+    if same {
+        Ok(())
+    } else {
+        Err(Error::failure(format!("{file} would not read back as written; nothing was changed")).hint("please report this"))
+    }
+}

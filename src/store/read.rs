@@ -1,0 +1,384 @@
+//! Reading a project: its files at one moment, what they say, and how that differs from what we wrote last.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::Duration;
+
+use super::catalogue::{Catalogue, ConflictRecord, Head, MemoryUse, ProjectIdentity, VERSION};
+use super::journal::{self, Stamp, sha256};
+use super::layout::{self, INDEX, LONG_TERM, WORKING};
+use super::markdown::{Document, View};
+use super::{Entry, Snapshot, Text};
+use crate::error::{Error, Kind, Problem, Result};
+use crate::model::plan::Base;
+use crate::model::{Id, Layer, Memory, RelationType};
+
+/// One file as read.
+#[derive(Clone, Debug)]
+pub(super) struct Raw {
+    pub(super) bytes: Vec<u8>,
+    pub(super) sha: String,
+    pub(super) stamp: Stamp,
+}
+
+impl Raw {
+    /// `None` if the file is not there.
+    pub(super) fn read(path: &Path) -> Result<Option<Self>> {
+        let Some(stamp) = Stamp::of(path) else { return Ok(None) };
+        match fs::read(path) {
+            Ok(bytes) => Ok(Some(Self { sha: sha256(&bytes), bytes, stamp })),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::io("read", path, &e)),
+        }
+    }
+}
+
+/// A project as read. Documents are parsed when they are needed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Project {
+    pub(super) name: String,
+    /// By name inside the project; the archive only where it was asked for.
+    pub(super) raw: BTreeMap<String, Raw>,
+    pub(super) documents: BTreeMap<String, Document>,
+    pub(super) catalogue: Catalogue,
+    /// Whether the catalogue had to be made anew.
+    pub(super) rebuilt: bool,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// The file's name as users see it.
+fn shown(project: &str, file: &str) -> String {
+    format!("{project}/{file}")
+}
+
+pub(super) fn problem(code: &'static str, file: String, detail: impl Into<String>) -> Problem {
+    Problem { code, file, line: None, detail: detail.into() }
+}
+
+/// The files of a project as they are between two commits.
+pub(super) fn read(home: &Path, name: &str, wait: Duration) -> Result<Project> {
+    let index = home.join(name).join(INDEX);
+    for _ in 0..20 {
+        if journal::is_open(home) {
+            let _no_writer = journal::lock_for_reading(home, wait)?;
+            if journal::is_open(home) {
+                return Err(Error::new(Kind::Busy, "a commit was cut off and has to be finished first")
+                    .hint("run any claude-mem command with the right to write to the memory folder"));
+            }
+            return read_now(home, name);
+        }
+        let before = Stamp::of(&index);
+        let project = read_now(home, name)?;
+        // Every commit replaces the catalogue, last of all files: the same one before and after means no commit between.
+        if !journal::is_open(home) && Stamp::of(&index) == before {
+            return Ok(project);
+        }
+    }
+    let _no_writer = journal::lock_for_reading(home, wait)?;
+    read_now(home, name)
+}
+
+/// The files of a project, by a caller who knows that nobody is writing.
+pub(super) fn read_now(home: &Path, name: &str) -> Result<Project> {
+    let mut project = Project { name: name.to_owned(), ..Project::default() };
+    let folder = home.join(name);
+    for file in files(home, name, false, &mut project.problems)? {
+        if let Some(raw) = Raw::read(&folder.join(&file))? {
+            project.raw.insert(file, raw);
+        }
+    }
+    project.load_catalogue(&folder)?;
+    Ok(project)
+}
+
+/// Names of our files in a project that are there, in the order in which they are read.
+pub(super) fn files(home: &Path, name: &str, archive: bool, problems: &mut Vec<Problem>) -> Result<Vec<String>> {
+    let folder = home.join(name);
+    let mut names: Vec<String> = vec![WORKING.to_owned(), LONG_TERM.to_owned(), INDEX.to_owned()];
+    let mut folders = vec![layout::TRANSIENT];
+    if archive {
+        folders.push(layout::ARCHIVE);
+    }
+    let linked = |path: &Path| fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_symlink());
+    let mut link = |file: &str| {
+        problems.push(problem("symlink", shown(name, file), "it is a symbolic link, which is not followed"));
+    };
+    if linked(&folder) {
+        link("");
+        return Ok(Vec::new());
+    }
+    for sub in folders {
+        let path = folder.join(sub);
+        if linked(&path) {
+            link(sub);
+            continue;
+        }
+        let items = match fs::read_dir(&path) {
+            Ok(items) => items,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(e) => return Err(Error::io("read", &path, &e)),
+        };
+        let mut found: Vec<String> =
+            items.flatten().filter_map(|i| Some(format!("{sub}/{}", i.file_name().to_str()?))).filter(|f| layout::is_ours(f)).collect();
+        found.sort_unstable();
+        names.append(&mut found);
+    }
+    names.retain(|file| match fs::symlink_metadata(folder.join(file)) {
+        Ok(meta) if meta.file_type().is_symlink() => {
+            link(file);
+            false
+        }
+        Ok(meta) => meta.is_file(),
+        Err(_) => false,
+    });
+    Ok(names)
+}
+
+/// Whether a folder of the home is a project of ours: by its catalogue, or, if that is lost, by entries with an id.
+pub(super) fn is_project(home: &Path, name: &str) -> bool {
+    if head(home, name).is_some() {
+        return true;
+    }
+    [WORKING, LONG_TERM].iter().any(|file| {
+        let path = home.join(name).join(file);
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        Document::parse(&text, Layer::Working).entries().any(|v| v.entry.id.is_some())
+    })
+}
+
+/// The beginning of a project's catalogue.
+pub(super) fn head(home: &Path, name: &str) -> Option<Head> {
+    Head::read(File::open(home.join(name).join(INDEX)).ok()?)
+}
+
+impl Project {
+    /// Refuses what a newer program wrote, and a folder that is somebody else's.
+    pub(super) fn check_writable(&self, home: &Path) -> Result<()> {
+        let folder = home.join(&self.name);
+        let markdown = self.raw.keys().any(|file| file != INDEX);
+        let foreign = !markdown && (self.rebuilt || (self.raw.is_empty() && has_files(&folder)));
+        if foreign {
+            return Err(Error::failure(format!("{} is there already and is no project of claude-mem", folder.display()))
+                .hint("choose another project name with --project"));
+        }
+        if self.catalogue.version <= VERSION {
+            return Ok(());
+        }
+        let text = format!("{} was written by a newer claude-mem (format {}), so it is read-only here", self.name, self.catalogue.version);
+        Err(Error::failure(text).hint("upgrade claude-mem"))
+    }
+
+    /// Digests of the files, for [`crate::model::Plan::base`]. The archive is not part of it.
+    pub(super) fn base(&self) -> Base {
+        Base(self.raw.iter().filter(|(file, _)| !layout::is_archive(file)).map(|(file, raw)| (file.clone(), raw.sha.clone())).collect())
+    }
+
+    fn load_catalogue(&mut self, folder: &Path) -> Result<()> {
+        let name = self.name.clone();
+        let empty = || Catalogue {
+            version: VERSION,
+            project: ProjectIdentity { name: name.clone(), ..ProjectIdentity::default() },
+            ..Catalogue::default()
+        };
+        let parse = |bytes: &[u8]| match serde_json::from_slice::<Catalogue>(bytes) {
+            Ok(catalogue) if catalogue.version == 0 => Err("it has no version".to_owned()),
+            other => other.map_err(|e| e.to_string()),
+        };
+        let why = match self.raw.get(INDEX).map(|raw| parse(&raw.bytes)) {
+            Some(Ok(catalogue)) => {
+                self.catalogue = catalogue;
+                self.catalogue.project.name.clone_from(&self.name);
+                return Ok(());
+            }
+            None if self.raw.is_empty() => {
+                self.catalogue = empty();
+                return Ok(());
+            }
+            None => "is missing".to_owned(),
+            Some(Err(e)) => {
+                // A newer format may not even parse here; it must not be taken for a broken one.
+                if let Some(head) = self.raw.get(INDEX).and_then(|raw| Head::read(raw.bytes.as_slice())).filter(|h| h.version > VERSION) {
+                    self.catalogue = Catalogue { version: head.version, project: head.project, ..empty() };
+                    self.fill_catalogue();
+                    return Ok(());
+                }
+                format!("cannot be read ({e})")
+            }
+        };
+        self.rebuilt = true;
+        let backup = Raw::read(&folder.join("index.json.bak"))?.and_then(|raw| parse(&raw.bytes).ok());
+        let lost = match backup {
+            Some(old) => {
+                self.catalogue = Catalogue { files: BTreeMap::new(), version: VERSION, ..old };
+                self.catalogue.project.name.clone_from(&self.name);
+                "what is not in Markdown was taken from index.json.bak, so what the last commit changed there is lost"
+            }
+            None => {
+                self.catalogue = empty();
+                "sessions, roots, access counts, tombstones and review items could not be recovered"
+            }
+        };
+        self.fill_catalogue();
+        let count = self.catalogue.memories.len();
+        self.problems.push(problem(
+            "catalogue_rebuilt",
+            shown(&self.name, INDEX),
+            format!("the catalogue {why} and was made anew from Markdown with {count} memories; {lost}"),
+        ));
+        Ok(())
+    }
+
+    /// Makes the catalogue list exactly the memories that the files have.
+    fn fill_catalogue(&mut self) {
+        self.parse_all();
+        let mut found = BTreeMap::new();
+        let mut keywords: BTreeMap<String, Vec<Id>> = BTreeMap::new();
+        let mut pairs = BTreeSet::new();
+        for (file, document) in &self.documents {
+            for view in document.entries().filter(|v| v.entry.readable) {
+                let (Some(id), memory) = (&view.entry.id, &view.entry.memory) else { continue };
+                let old = self.catalogue.memories.get(id.as_str()).cloned().unwrap_or_default();
+                found.insert(id.to_string(), MemoryUse { digest: digest(view.text), ..place(memory, file, old) });
+                for keyword in &memory.keywords {
+                    keywords.entry(keyword.clone()).or_default().push(id.clone());
+                }
+                pairs.extend(memory.related(RelationType::Conflicts).map(|o| (o.min(id).to_string(), o.max(id).to_string())));
+            }
+        }
+        let known = |(a, b): &(String, String)| {
+            self.catalogue.conflicts.iter().any(|c| (c.older == *a && c.newer == *b) || (c.older == *b && c.newer == *a))
+        };
+        let lost: Vec<ConflictRecord> = pairs
+            .into_iter()
+            .filter(|pair| !known(pair))
+            .map(|(older, newer)| ConflictRecord {
+                older,
+                newer,
+                reason: "found in Markdown after the catalogue was lost".to_owned(),
+                state: "pending".to_owned(),
+                ..ConflictRecord::default()
+            })
+            .collect();
+        self.catalogue.conflicts.extend(lost);
+        self.catalogue.memories = found;
+        self.catalogue.keywords = keywords;
+    }
+
+    /// Names of the Markdown files that were read, in the order in which they are read.
+    pub(super) fn markdown(&self) -> Vec<String> {
+        let first = [WORKING, LONG_TERM].into_iter().filter(|f| self.raw.contains_key(*f));
+        let rest = self.raw.keys().map(String::as_str).filter(|f| f.starts_with("transient/") && !layout::is_archive(f));
+        first.chain(rest).map(str::to_owned).collect()
+    }
+
+    /// Whether the file is not as we wrote it last.
+    pub(super) fn is_edited(&self, file: &str) -> bool {
+        let ours = self.catalogue.files.get(file).map(|f| f.sha256.as_str());
+        self.raw.get(file).is_some_and(|raw| Some(raw.sha.as_str()) != ours)
+    }
+
+    /// Parses a file if that has not been done; one that is no UTF-8 is reported and stays as it is.
+    pub(super) fn parse(&mut self, file: &str) {
+        if self.documents.contains_key(file) {
+            return;
+        }
+        let (Some(raw), Some(layer)) = (self.raw.get(file), layout::layer_of(file)) else { return };
+        match std::str::from_utf8(&raw.bytes) {
+            Ok(text) => {
+                let document = Document::parse(text, layer);
+                let file_name = shown(&self.name, file);
+                self.problems.extend(document.problems().into_iter().map(|p| Problem { file: file_name.clone(), ..p }));
+                self.documents.insert(file.to_owned(), document);
+            }
+            Err(_) => self.problems.push(problem("encoding", shown(&self.name, file), "the file is not UTF-8, so it is left alone")),
+        }
+    }
+
+    pub(super) fn parse_all(&mut self) {
+        for file in self.markdown() {
+            self.parse(&file);
+        }
+    }
+
+    /// Entries added or changed by hand and not accepted yet, in a file.
+    pub(super) fn hand_edits<'a>(&'a self, file: &'a str) -> impl Iterator<Item = View<'a>> {
+        let edited = self.is_edited(file) && !self.rebuilt;
+        let document = self.documents.get(file);
+        document.into_iter().flat_map(Document::entries).filter(move |view| {
+            let known = view.entry.id.as_ref().and_then(|id| self.catalogue.memories.get(id.as_str()));
+            match known {
+                Some(known) => known.held || (edited && known.digest != digest(view.text)),
+                None => edited,
+            }
+        })
+    }
+
+    /// What planning works on. The catalogue is left for the caller to give or to copy.
+    pub(super) fn snapshot(&mut self) -> Snapshot {
+        self.parse_all();
+        let mut snapshot = Snapshot { project: self.name.clone(), base: self.base(), ..Snapshot::default() };
+        snapshot.problems.clone_from(&self.problems);
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut unclear: BTreeSet<String> = BTreeSet::new();
+        for file in self.markdown() {
+            let shown = shown(&self.name, &file);
+            let Some(document) = self.documents.get(&file) else { continue };
+            for view in document.entries() {
+                let at = |code, detail: &str| Problem { line: Some(view.line), ..problem(code, shown.clone(), detail) };
+                if !view.entry.readable {
+                    snapshot.unreadable.push(Text { file: shown.clone(), line: view.line, text: view.text.to_owned() });
+                    unclear.insert(file.clone());
+                    continue;
+                }
+                match &view.entry.id {
+                    None => snapshot.problems.push(at("no_id", "typed by hand; it gets its id at the next change")),
+                    Some(id) if !seen.insert(id.as_str()) => {
+                        snapshot.problems.push(at("duplicate_id", "a copy of an entry; it gets its own id at the next change"));
+                    }
+                    Some(_) => {
+                        let entry = Entry { memory: view.entry.memory.clone(), file: shown.clone(), line: view.line };
+                        snapshot.entries.push(entry);
+                    }
+                }
+            }
+            let edits: Vec<Option<Id>> = self.hand_edits(&file).map(|v| v.entry.id.clone()).collect();
+            if !edits.is_empty() {
+                let text = if edits.len() == 1 { "1 entry was".to_owned() } else { format!("{} entries were", edits.len()) };
+                snapshot.problems.push(problem("hand_edit", shown, format!("{text} added or changed outside claude-mem")));
+            }
+            snapshot.hand_edits.extend(edits.into_iter().flatten());
+        }
+        let lost = |id: &str, file: &String| !layout::is_archive(file) && !seen.contains(id) && !unclear.contains(file);
+        let gone = self.catalogue.memories.iter().filter(|(id, m)| lost(id, &m.file)).count();
+        if gone > 0 {
+            let text = if gone == 1 { "1 entry was".to_owned() } else { format!("{gone} entries were") };
+            snapshot.problems.push(problem("hand_edit", self.name.clone(), format!("{text} taken out outside claude-mem")));
+        }
+        snapshot
+    }
+}
+
+/// Whether anything but folders is in a folder.
+fn has_files(folder: &Path) -> bool {
+    fs::read_dir(folder).into_iter().flatten().flatten().any(|item| !item.file_type().is_ok_and(|t| t.is_dir()) || has_files(&item.path()))
+}
+
+/// A short digest of an entry's text; blank lines behind it do not count.
+pub(super) fn digest(text: &str) -> String {
+    let mut digest = sha256(text.trim_end().as_bytes());
+    digest.truncate(16);
+    digest
+}
+
+/// The catalogue's record of a memory in a file.
+pub(super) fn place(memory: &Memory, file: &str, old: MemoryUse) -> MemoryUse {
+    MemoryUse {
+        layer: memory.layer.name().to_owned(),
+        file: file.to_owned(),
+        session: memory.session.clone(),
+        created: memory.created.clone(),
+        state: memory.state.name().to_owned(),
+        ..old
+    }
+}
