@@ -24,6 +24,8 @@ pub struct Draft {
     pub subject: BTreeSet<String>,
     /// Replaced or mistyped: not to be stored at all.
     pub gone: bool,
+    /// Its cue outranks everything around it: a marker, a norm.
+    pub norm: bool,
     /// Said in turns that were read before: context only.
     pub old: bool,
 }
@@ -36,7 +38,7 @@ impl Draft {
         let mut candidate = Candidate::new("", kind, layer, summary);
         candidate.evidence = evidence;
         candidate.strength = if points >= STRONG { Strength::Strong } else { Strength::Weak };
-        Self { candidate, rule: rule.to_owned(), points, turn, subject, gone: false, old: false }
+        Self { candidate, rule: rule.to_owned(), points, turn, subject, gone: false, norm: false, old: false }
     }
 
     /// Whether it still claims something that a correction can take back.
@@ -137,6 +139,7 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
     draft.candidate.reason = reason;
     draft.candidate.scope = shape::scope(&clause.body);
     draft.candidate.voice = rule.voice;
+    draft.norm = rule.is_marker() || (rule.order_ok && rule.weight >= STRONG);
     Some(draft)
 }
 

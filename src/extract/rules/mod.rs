@@ -86,14 +86,14 @@ pub fn explain(job: &Job) -> Vec<Explained> {
     let users: Vec<&Turn> = job.conversation.turns.iter().filter(|t| t.speaker == Speaker::User).collect();
     let language = words::language(&users.iter().map(|t| t.text.as_str()).collect::<Vec<_>>().join("\n"));
     let spoken = job.conversation.turns.iter().filter(|t| matches!(t.speaker, Speaker::User | Speaker::Assistant));
-    if users.is_empty() || !spoken.into_iter().any(|t| is_of_the_trade(&t.text, language)) {
-        return Vec::new();
-    }
+    let small_talk = !spoken.into_iter().any(|t| is_of_the_trade(&t.text, language));
     let mut drafts = Vec::new();
     for turn in users {
         let scene = scene(job, language, turn);
         read_turn(&scene, &mut drafts);
     }
+    // Without a word of the trade only what is put as a norm counts: "let's go with coffee" chooses nothing.
+    drafts.retain(|d: &Draft| !small_talk || d.norm);
     finish(job, drafts)
 }
 
@@ -174,7 +174,7 @@ fn read_sentence<'a>(scene: &Scene<'a>, sentence: &'a str, near: &Near<'a, '_>, 
         if takes_back(&unit) {
             let before: Vec<&str> = near.earlier.iter().copied().chain(past.iter().map(|u| u.text)).collect();
             let effect = correct::apply(scene, &unit, &before, &following, drafts);
-            corrected |= effect.target.is_some();
+            corrected |= effect.target.is_some() || (unit.raw_has(Mark::Correct) && scene.before.is_some());
             spent = effect.reason.or(spent);
             if effect.settled {
                 return true;
@@ -256,7 +256,7 @@ fn units<'a>(sentence: &'a str, scene: &Scene<'a>) -> Vec<Clause<'a>> {
     for part in &parts {
         let Some(at) = sentence.get(from..).and_then(|rest| rest.find(part)).map(|at| from + at) else { continue };
         let current = sentence.get(start..at).unwrap_or_default().trim_end();
-        if at > start && splits(current, part, scene) {
+        if at > start && splits(current, part, sentence.get(at..).unwrap_or(part), scene) {
             out.push(current);
             start = at;
         }
@@ -266,7 +266,7 @@ fn units<'a>(sentence: &'a str, scene: &Scene<'a>) -> Vec<Clause<'a>> {
     out.into_iter().map(|text| Clause::new(text, scene.language)).collect()
 }
 
-fn splits<'a>(current: &'a str, part: &'a str, scene: &Scene<'a>) -> bool {
+fn splits<'a>(current: &'a str, part: &'a str, rest: &'a str, scene: &Scene<'a>) -> bool {
     let (left, right) = (Clause::new(current, scene.language), Clause::new(part, scene.language));
     let alone = |c: &Clause<'_>| c.raw_has(Mark::Correct) || c.raw_has(Mark::Revoke);
     if alone(&left) || alone(&right) {
@@ -283,7 +283,7 @@ fn splits<'a>(current: &'a str, part: &'a str, scene: &Scene<'a>) -> bool {
         && is_concrete(&right.body)
         && !right.has(Mark::Leans)
         && !continues(part);
-    if (turns_down(&right) && strong(&left)) || (aside && strong(&right)) {
+    if (turns_down(&right) && strong(&left)) || (aside && strong(&Clause::new(rest, scene.language))) {
         return true;
     }
     !current.trim_end().ends_with([':', '：'])
@@ -302,7 +302,8 @@ fn continues(part: &str) -> bool {
         "not ", "no ", "nor ", "but not", "instead", "rather", "because", "since", "so ", "until", "then", "which", "and not", "别", "不",
         "而", "没", "就", "因为", "所以", "等", "都", "也", "统一", "全部", "一律", "直接", "只", "还是",
     ];
-    WORDS.iter().any(|w| lower.starts_with(w))
+    // 前缀还是 …: what stays as it is belongs to what changes.
+    WORDS.iter().any(|w| lower.starts_with(w)) || lower.chars().take(6).collect::<String>().contains("还是")
 }
 
 /// Adds a draft; the same claim said again strengthens the first, the same slot with another value replaces it.

@@ -161,7 +161,7 @@ fn answer(scene: &Scene<'_>, said: &[&str]) -> Option<(Draft, usize)> {
         }
         // No question: every word must be of the offer.
         None => {
-            let wholly = clause.tokens().is_subset(&scene.around.offered) && is_concrete(&clause.body);
+            let wholly = clause.tokens().is_subset(&scene.around.offered) && (is_concrete(&clause.body) || clause.tokens().len() >= 2);
             let offers = scene.before.is_some_and(|t| Clause::new(&t.text, scene.language).has(Mark::Propose));
             (wholly && offers).then(|| thread::subject(scene, &[]))??
         }
