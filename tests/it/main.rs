@@ -16,4 +16,5 @@ mod support;
 mod text;
 mod tidy;
 mod transcripts;
+mod trouble;
 mod worked_example;
