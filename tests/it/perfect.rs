@@ -321,6 +321,12 @@ const DAMAGES: &[(&str, Code, Damage)] = &[
         bad.summary = c.summary.replacen(&number, "7391", 1);
         Some(bad)
     }),
+    ("number plus one", Code::ENumber, |c, talk| {
+        let number = claude_mem::text::amounts::digits(&c.summary).into_iter().find(|n| n.parse::<u64>().is_ok())?;
+        let more = (number.parse::<u64>().ok()? + 1).to_string();
+        let said = talk.turns.iter().any(|t| claude_mem::text::amounts::said(&t.text).contains(&more));
+        (!said).then(|| Candidate { summary: c.summary.replacen(&number, &more, 1), ..c.clone() })
+    }),
     ("reversed negation", Code::ENeg, reversed),
     ("assistant-only decision", Code::ERole, |c, talk| {
         let turn = talk.turns.iter().find(|t| t.speaker == Speaker::Assistant && t.text.chars().count() >= 12)?;
@@ -361,6 +367,10 @@ const DAMAGES: &[(&str, Code, Damage)] = &[
         let mut bad = c.clone();
         bad.until_date = Some("2026-02-30".to_owned());
         Some(bad)
+    }),
+    ("date plus one", Code::EDate, |c, _| {
+        let day: jiff::civil::Date = c.until_date.as_deref()?.parse().ok()?;
+        Some(Candidate { until_date: Some(day.tomorrow().ok()?.to_string()), ..c.clone() })
     }),
     ("past date", Code::EDate, |c, _| {
         let mut bad = c.clone();
