@@ -274,6 +274,23 @@ fn pointers_of_the_model_become_links() {
 }
 
 #[test]
+fn the_same_answer_again_adds_nothing() {
+    for case in cases() {
+        let mut play = Play::new(&case);
+        for session in list(&case["sessions"]) {
+            let (talk, _) = clean(&conversation(session));
+            let verdicts = play.check(play.answers(&case, session, &talk, true), &talk, &[]);
+            play.store(verdicts, &talk);
+            let again = play.check(play.answers(&case, session, &talk, false), &talk, &[]);
+            let kept: Vec<Verdict> = again.into_iter().filter(|v| v.outcome == Outcome::Keep).collect();
+            let outcome = play.store(kept, &talk);
+            let moved: Vec<&Change> = outcome.changes.iter().filter(|c| !matches!(c, Change::Confirm { .. })).collect();
+            assert!(moved.is_empty(), "{}: {moved:?}", case["id"]);
+        }
+    }
+}
+
+#[test]
 fn the_detector_needs_no_pointers() {
     let (mut wanted, mut found, mut right, mut wrong, mut missed) = (0, 0, 0, Vec::new(), Vec::new());
     play(false, |case, session, play, outcome, _| {
