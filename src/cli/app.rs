@@ -85,7 +85,11 @@ impl<'a> App<'a> {
             return Ok(Some(name.clone()));
         }
         let there = projects_by_name(store)?.join(", ");
-        let hint = if there.is_empty() { "`claude-mem project init NAME` makes one".to_owned() } else { format!("there are: {there}; `claude-mem project init NAME` makes one") };
+        let hint = if there.is_empty() {
+            "`claude-mem project init NAME` makes one".to_owned()
+        } else {
+            format!("there are: {there}; `claude-mem project init NAME` makes one")
+        };
         Err(Error::new(Kind::Usage, format!("there is no project `{name}`")).hint(hint))
     }
 

@@ -115,8 +115,7 @@ fn inject(snapshots: &[Snapshot], request: &Request) -> Injection {
 }
 
 fn json_of(injection: &Injection) -> serde_json::Map<String, Value> {
-    let items: Vec<Value> =
-        injection.items.iter().map(|i| json!({"id": i.id, "why": i.why, "score": i.score, "size": i.size})).collect();
+    let items: Vec<Value> = injection.items.iter().map(|i| json!({"id": i.id, "why": i.why, "score": i.score, "size": i.size})).collect();
     let left_out: Vec<Value> = injection.left_out.iter().map(|l| json!({"id": l.id, "reason": l.reason.words()})).collect();
     let conflicts: Vec<Value> = injection.conflicts.iter().map(|(a, b)| json!([a, b])).collect();
     fields([
@@ -129,13 +128,17 @@ fn json_of(injection: &Injection) -> serde_json::Map<String, Value> {
 }
 
 fn explain(app: &App, snapshots: &[Snapshot], injection: &Injection) {
-    let summary = |id: &crate::model::Id| {
-        snapshots.iter().find_map(|s| s.entry(id)).map(|e| app.ui.foreign(&e.memory.summary)).unwrap_or_default()
-    };
+    let summary =
+        |id: &crate::model::Id| snapshots.iter().find_map(|s| s.entry(id)).map(|e| app.ui.foreign(&e.memory.summary)).unwrap_or_default();
     for row in recall::explain(injection) {
         let sign = if row.said { paint(style::GOOD, "+") } else { paint(style::DIM, "-") };
         let size = if row.said { format!(" ≈{} {}", row.size, injection.budget.unit()) } else { String::new() };
-        app.ui.line(&format!("{sign} {}  {} {}", paint(style::HINT, row.id.as_str()), summary(&row.id), paint(style::DIM, &format!("({}{size})", row.why))));
+        app.ui.line(&format!(
+            "{sign} {}  {} {}",
+            paint(style::HINT, row.id.as_str()),
+            summary(&row.id),
+            paint(style::DIM, &format!("({}{size})", row.why))
+        ));
     }
 }
 

@@ -13,8 +13,8 @@ mod inject;
 mod list;
 mod project;
 mod prune;
-mod remember;
 mod refine;
+mod remember;
 mod review;
 mod shell;
 mod stats;
@@ -38,7 +38,9 @@ use ui::{Color, Ui, Wishes};
 /// ones to the next conversation. No daemon, no port, no account.
 #[derive(Debug, Parser)]
 #[command(name = "claude-mem", version, max_term_width = 100, disable_help_subcommand = true)]
-#[command(after_help = "Start with: claude-mem ingest --all-history, then claude-mem inject. Files: ~/.claude-mem. Settings: claude-mem config show.")]
+#[command(
+    after_help = "Start with: claude-mem ingest --all-history, then claude-mem inject. Files: ~/.claude-mem. Settings: claude-mem config show."
+)]
 pub struct Cli {
     #[command(flatten)]
     global: Global,

@@ -144,22 +144,29 @@ pub fn read(input: &mut dyn Input, options: &ReadOptions, out: &mut dyn FnMut(Co
         }
         _ => format_of(&text).ok_or_else(|| unknown(&text))?,
     };
-    match found {
+    let mut reading = match found {
         Found::Other(encoding) => {
             let mut reading = format.read(&mut Forward::new(Decoding::new(&mut *input, encoding)), options, out)?;
             let detail = format!("the file is {}, not UTF-8; it was decoded", encoding.name());
             reading.problems.insert(0, Problem { code: "encoding", file: String::new(), line: None, detail });
-            // Offsets of the decoded text mean nothing in the file.
-            reading.cursor.offset = input.stream_position().map_err(unreadable)?;
-            Ok(reading)
+            reading
         }
         Found::Utf8(bom) => {
             let start = i64::try_from(bom).unwrap_or_default();
             input.seek(std::io::SeekFrom::Current(start)).map_err(unreadable)?;
-            format.read(input, options, out)
+            format.read(input, options, out)?
         }
-        Found::Binary(_) => Ok(Reading::default()),
+        Found::Binary(_) => Reading::default(),
+    };
+    let first_is_cut = reading.cursor.turns == 0 && reading.cursor.offset <= 3 && reading.problems.iter().any(|p| p.code == "cut_line");
+    if first_is_cut {
+        return Err(nothing("the file is cut off in its first record", "copy it again, or wait until it is written"));
     }
+    if matches!(found, Found::Other(_)) {
+        // Offsets of the decoded text mean nothing in the file.
+        reading.cursor.offset = input.stream_position().map_err(unreadable)?;
+    }
+    Ok(reading)
 }
 
 /// What to say about text that is no transcript.

@@ -35,6 +35,8 @@ pub struct Values<'i> {
     begun: bool,
     /// Whether each line is one value, as the first one was: then a line end ends a broken value too.
     lines: bool,
+    /// Whether the last value was cut: what it began with may be completed later.
+    cut: bool,
     /// Bytes from the start of the file to the end of the last whole value.
     pub offset: u64,
 }
@@ -55,7 +57,7 @@ impl<'i> Values<'i> {
     /// If the position cannot be told.
     pub fn new(input: &'i mut dyn Input) -> io::Result<Self> {
         let offset = input.stream_position()?;
-        Ok(Self { input, held: Held::default(), line: 1, position: offset, list: false, begun: false, lines: false, offset })
+        Ok(Self { input, held: Held::default(), line: 1, position: offset, list: false, begun: false, lines: false, cut: false, offset })
     }
 
     /// The next value; nothing at the end.
@@ -70,7 +72,8 @@ impl<'i> Values<'i> {
             let chunk = self.input.fill_buf()?;
             if chunk.is_empty() {
                 let ended = inside.depth == 0 && !inside.string;
-                if ended {
+                self.cut |= !ended;
+                if !self.cut {
                     self.offset = self.position;
                 }
                 return Ok(started.then(|| self.value(first_line, ended)));

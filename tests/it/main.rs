@@ -2,6 +2,7 @@
 
 mod api;
 mod cli;
+#[cfg(feature = "crash-test")]
 mod crash;
 mod extract;
 mod ground;

@@ -310,6 +310,8 @@ fn lint_finds_what_is_expected() {
             let ids = ids.join(" ");
             match p.kind {
                 Kind::Rewrite { summary } => format!("{ids} rewrite: {summary}"),
+                Kind::Conflict => format!("{ids} conflict"),
+                Kind::Doubt { question } => format!("{ids} doubt {question}"),
                 Kind::Merge { into } => format!("{ids} merge into {into}"),
                 Kind::Lapse => format!("{ids} lapse"),
                 Kind::SetUntil { day } => format!("{ids} until {day}"),
@@ -326,7 +328,7 @@ fn decay_changes_what_is_expected() {
         let line = |change: &Change| match change {
             Change::Amend(memory) => memory.state.name(),
             Change::Archive { .. } => "archive",
-            Change::Forget { tombstone: false, .. } => "forget",
+            Change::Forget { tombstone: None, .. } => "forget",
             _ => "?",
         };
         let all = decay(store, &case.today, &Settings::default());

@@ -10,6 +10,7 @@ use serde_json::Value;
 pub struct World {
     dir: tempfile::TempDir,
     vars: BTreeMap<String, String>,
+    runs: std::cell::Cell<u64>,
 }
 
 /// What a run printed, and its exit code.
@@ -45,7 +46,7 @@ impl World {
     /// An empty HOME with a git repository `shop` to stand in.
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temp folder");
-        let world = Self { dir, vars: BTreeMap::new() };
+        let world = Self { dir, vars: BTreeMap::new(), runs: std::cell::Cell::new(0) };
         std::fs::create_dir_all(world.cwd().join(".git")).expect("a repository");
         std::fs::write(world.cwd().join(".git/HEAD"), "ref: refs/heads/main\n").expect("a repository");
         std::fs::create_dir_all(world.home()).expect("a home");
@@ -86,7 +87,9 @@ impl World {
         let mut command = Command::new(env!("CARGO_BIN_EXE_claude-mem"));
         command.args(args).current_dir(self.cwd()).env_clear().stdin(Stdio::null());
         command.env("HOME", self.home()).env("PATH", "/usr/bin:/bin");
-        command.env("CLAUDE_MEM_NOW", "2026-06-15T12:00:00Z").env("CLAUDE_MEM_SEED", "1");
+        // Every run has ids of its own, the same in every test.
+        self.runs.set(self.runs.get() + 1);
+        command.env("CLAUDE_MEM_NOW", "2026-06-15T12:00:00Z").env("CLAUDE_MEM_SEED", (self.runs.get() * 1_000_003).to_string());
         command.envs(&self.vars);
         command
     }
@@ -132,8 +135,8 @@ fn walk(root: &Path, folder: &Path, out: &mut BTreeMap<PathBuf, Vec<u8>>) {
 
 /// The shared data folder, if this machine has it; tests that need it say that they skip.
 pub fn shared() -> Option<PathBuf> {
-    let found = std::env::var_os("CLAUDE_MEM_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
+    let found =
+        std::env::var_os("CLAUDE_MEM_SHARED").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     if !found.join("gold").is_dir() {
         println!("skipped: no shared data beside this folder");
         return None;

@@ -102,9 +102,9 @@ impl<'a> Clause<'a> {
         self.has(Mark::Question) || self.text.trim_end().ends_with(['?', '？'])
     }
 
-    /// Something nobody decided: a question, a supposition, a joke.
+    /// Something nobody decided: a question, a supposition, a joke, a false friend of a cue.
     pub fn is_open(&self) -> bool {
-        self.asks() || self.has(Mark::Undecided) || self.has(Mark::Joke)
+        self.asks() || [Mark::Undecided, Mark::Joke, Mark::FalseFriend].iter().any(|m| self.has(*m))
     }
 
     /// The best rule with its points, if the clause says anything. `None` for questions, jokes, small talk.
@@ -129,6 +129,7 @@ impl<'a> Clause<'a> {
         }
         let enough = match rule.needs {
             Needs::Object => concrete || value || self.tokens().len() >= 2,
+            Needs::Word => !self.tokens().is_empty(),
             Needs::Concrete => concrete,
             Needs::Value => value,
         };
@@ -136,11 +137,11 @@ impl<'a> Clause<'a> {
             return 0;
         }
         // "I always want that": says nothing by itself.
-        if !concrete && (self.has(Mark::Pronoun) || (self.has(Mark::Leans) && tokens_beside(&self.body) < 3)) {
+        if !concrete && (self.has(Mark::Pronoun) || (self.has(Mark::Leans) && (rule.name == "setting" || self.tokens().len() < 3))) {
             return 0;
         }
         let tokens = self.tokens();
-        let choice = matches!(rule.name.as_str(), "choice" | "proposal" | "contrasted" | "it-is" | "setting" | "parameter");
+        let choice = matches!(rule.name.as_str(), "choice" | "proposal" | "contrasted" | "it-is" | "setting" | "parameter" | "take");
         let offered = choice && tokens.intersection(&around.offered).next().is_some();
         let supports = [
             concrete || (value && rule.needs == Needs::Value),
@@ -159,10 +160,6 @@ impl<'a> Clause<'a> {
             - heavy(!rule.order_ok && self.has(Mark::Order))
             - heavy(self.has(Mark::Observation))
     }
-}
-
-fn tokens_beside(body: &str) -> usize {
-    words::tokens(body).len()
 }
 
 /// Whether a text names something that can be looked up: identifier, path, code, proper name, known technology.

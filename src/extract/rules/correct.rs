@@ -66,7 +66,10 @@ fn mend(scene: &Scene<'_>, clause: &Clause<'_>, after: &[&str], drafts: &mut [Dr
     let adjust = clause.has(Mark::Adjust);
     let alone = |text: &str| words::tokens(text).len() <= 4;
     let texts = std::iter::once(clause.text).chain(after.iter().copied().take(2));
-    let right = texts.filter(|t| slip || adjust || alone(t)).flat_map(values).find(|v| !old.contains(v) && (slip || adjust || old.iter().any(|o| unit(o) == unit(v))));
+    let right = texts
+        .filter(|t| slip || adjust || alone(t))
+        .flat_map(values)
+        .find(|v| !old.contains(v) && (slip || adjust || old.iter().any(|o| unit(o) == unit(v))));
     match (old.as_slice(), right) {
         ([wrong], Some(right)) => {
             draft.candidate.summary = draft.candidate.summary.replacen(wrong.as_str(), &right, 1);
@@ -93,8 +96,9 @@ pub fn denies(text: &str) -> bool {
 
 /// Numbers with their units, as written.
 fn values(text: &str) -> Vec<String> {
-    static PATTERN: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?-u:\b)\d+(?:\.\d+)?\s?(?:[a-zA-Z%]{1,4}(?-u:\b)|秒|分钟|小时|天|个月|条|次|分|日|초|분|시간)?").ok());
+    static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?-u:\b)\d+(?:\.\d+)?\s?(?:[a-zA-Z%]{1,4}(?-u:\b)|秒|分钟|小时|天|个月|条|次|分|日|초|분|시간)?").ok()
+    });
     let Some(pattern) = PATTERN.as_ref() else { return Vec::new() };
     let mut out: Vec<String> = pattern.find_iter(text).map(|m| m.as_str().trim().to_owned()).collect();
     out.dedup();
@@ -103,7 +107,13 @@ fn values(text: &str) -> Vec<String> {
 
 /// The draft a correction means: the one it names, else the youngest of the last turns. What the turn says again
 /// without a "not" is not taken back.
-fn target(scene: &Scene<'_>, drafts: &[Draft], named: &BTreeSet<String>, about: &BTreeSet<String>, said_again: &BTreeSet<String>) -> Option<usize> {
+fn target(
+    scene: &Scene<'_>,
+    drafts: &[Draft],
+    named: &BTreeSet<String>,
+    about: &BTreeSet<String>,
+    said_again: &BTreeSet<String>,
+) -> Option<usize> {
     let now = scene.turn.number;
     let kept = |d: &Draft| {
         let own = names(&d.candidate.summary);

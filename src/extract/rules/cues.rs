@@ -27,6 +27,8 @@ pub enum Mark {
     Undecided,
     /// Says it with reserve.
     Hedge,
+    /// Looks like a cue and is none: "never mind", 别人.
+    FalseFriend,
     /// Not meant.
     Joke,
     /// Something to do now, once.
@@ -92,6 +94,8 @@ pub enum Needs {
     /// Something to speak of: two content words or one named thing.
     #[default]
     Object,
+    /// One content word: the cue itself is the claim ("X it is").
+    Word,
     /// A named thing: identifier, path, proper name, known technology.
     Concrete,
     /// A number, version, address.

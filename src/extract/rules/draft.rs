@@ -24,6 +24,8 @@ pub struct Draft {
     pub subject: BTreeSet<String>,
     /// Replaced or mistyped: not to be stored at all.
     pub gone: bool,
+    /// Its cue outranks everything around it: a marker, a norm.
+    pub norm: bool,
     /// Said in turns that were read before: context only.
     pub old: bool,
 }
@@ -36,7 +38,7 @@ impl Draft {
         let mut candidate = Candidate::new("", kind, layer, summary);
         candidate.evidence = evidence;
         candidate.strength = if points >= STRONG { Strength::Strong } else { Strength::Weak };
-        Self { candidate, rule: rule.to_owned(), points, turn, subject, gone: false, old: false }
+        Self { candidate, rule: rule.to_owned(), points, turn, subject, gone: false, norm: false, old: false }
     }
 
     /// Whether it still claims something that a correction can take back.
@@ -61,7 +63,7 @@ impl Draft {
 }
 
 /// Rules whose cue is a bare verb of choosing: the thing chosen for may have been named before.
-const CHOICES: &[&str] = &["choice", "proposal", "it-is", "contrasted", "setting", "answer"];
+const CHOICES: &[&str] = &["choice", "proposal", "it-is", "contrasted", "setting", "answer", "take"];
 
 /// The draft of one clause that a rule fits.
 pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earlier: &[&str], drafts: &mut [Draft]) -> Option<Draft> {
@@ -75,7 +77,11 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
     if let Some(day) = date.as_ref().filter(|_| kind == Kind::Todo && named) {
         // A day for work that was named before.
         let own = correct::names(&summary);
-        if let Some(todo) = drafts.iter_mut().rev().find(|d| d.candidate.kind == Kind::Todo && !d.gone && own.is_subset(&correct::names(&d.candidate.summary))) {
+        if let Some(todo) = drafts
+            .iter_mut()
+            .rev()
+            .find(|d| d.candidate.kind == Kind::Todo && !d.gone && own.is_subset(&correct::names(&d.candidate.summary)))
+        {
             todo.candidate.until_date = Some(day.clone());
             todo.candidate.evidence.push(scene.quote(clause.text));
             return None;
@@ -98,7 +104,10 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
             last.candidate.until_event = event.clone();
         }
         evidence.extend(last.candidate.evidence.first().cloned());
-        summary = shape::fit(&format!("{summary} ({})", shape::keywords(&last.candidate.summary).into_iter().take(3).collect::<Vec<_>>().join(", ")));
+        summary = shape::fit(&format!(
+            "{summary} ({})",
+            shape::keywords(&last.candidate.summary).into_iter().take(3).collect::<Vec<_>>().join(", ")
+        ));
     }
     if rule.name == "provisional" && !named && clause.tokens().len() <= 8 {
         // "only until Friday": the end of what was agreed before.
@@ -111,7 +120,9 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
     if let Some(back) = revived(clause, drafts) {
         summary = shape::fit(&format!("{}: {summary}", back.candidate.summary));
         evidence.extend(back.candidate.evidence.first().cloned());
-    } else if let Some((turn, source)) = (CHOICES.contains(&rule.name.as_str()) && is_thin(&summary)).then(|| thread::subject(scene, earlier)).flatten() {
+    } else if let Some((turn, source)) =
+        (CHOICES.contains(&rule.name.as_str()) && is_thin(&summary)).then(|| thread::subject(scene, earlier)).flatten()
+    {
         summary = shape::fit(&format!("{}: {summary}", thread::phrase(source)));
         if turn != scene.turn.number {
             evidence.insert(0, Quote { turn, quote: shape::quote(source) });
@@ -128,6 +139,7 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
     draft.candidate.reason = reason;
     draft.candidate.scope = shape::scope(&clause.body);
     draft.candidate.voice = rule.voice;
+    draft.norm = rule.is_marker() || (rule.order_ok && rule.weight >= STRONG);
     Some(draft)
 }
 

@@ -86,14 +86,14 @@ pub fn explain(job: &Job) -> Vec<Explained> {
     let users: Vec<&Turn> = job.conversation.turns.iter().filter(|t| t.speaker == Speaker::User).collect();
     let language = words::language(&users.iter().map(|t| t.text.as_str()).collect::<Vec<_>>().join("\n"));
     let spoken = job.conversation.turns.iter().filter(|t| matches!(t.speaker, Speaker::User | Speaker::Assistant));
-    if users.is_empty() || !spoken.into_iter().any(|t| is_of_the_trade(&t.text, language)) {
-        return Vec::new();
-    }
+    let small_talk = !spoken.into_iter().any(|t| is_of_the_trade(&t.text, language));
     let mut drafts = Vec::new();
     for turn in users {
         let scene = scene(job, language, turn);
         read_turn(&scene, &mut drafts);
     }
+    // Without a word of the trade only what is put as a norm counts: "let's go with coffee" chooses nothing.
+    drafts.retain(|d: &Draft| !small_talk || d.norm);
     finish(job, drafts)
 }
 
@@ -126,7 +126,7 @@ fn acknowledges(text: &str, language: Language) -> bool {
 
 /// Reads one turn of the user into the drafts.
 fn read_turn(scene: &Scene<'_>, drafts: &mut Vec<Draft>) {
-    let said: Vec<&str> = sentences::split(&scene.turn.text).into_iter().filter(|s| !is_stub_line(s)).collect();
+    let said: Vec<&str> = sentences::split(&scene.turn.text).into_iter().filter(|s| !is_stub_line(s) && !is_terminal(s)).collect();
     let context_only = scene.turn.number <= scene.job.after_turn;
     let mut at = 0;
     if let Some((draft, used)) = reply::read(scene, &said) {
@@ -144,6 +144,14 @@ fn read_turn(scene: &Scene<'_>, drafts: &mut Vec<Draft>) {
         // Told before: known to later turns as context, not to be stored again.
         drafts.iter_mut().filter(|d| d.turn == scene.turn.number).for_each(|d| d.old = true);
     }
+}
+
+/// A line of a terminal or a slash command: not the person's prose.
+fn is_terminal(line: &str) -> bool {
+    let slash = line.strip_prefix('/').is_some_and(|rest| {
+        rest.split_whitespace().next().is_some_and(|w| w.len() > 2 && w.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
+    });
+    slash || line.starts_with(['⎿', '❯', '$', '●', '☐', '☒', '│', '┃'])
 }
 
 /// The sentences around one in its turn.
@@ -166,7 +174,7 @@ fn read_sentence<'a>(scene: &Scene<'a>, sentence: &'a str, near: &Near<'a, '_>, 
         if takes_back(&unit) {
             let before: Vec<&str> = near.earlier.iter().copied().chain(past.iter().map(|u| u.text)).collect();
             let effect = correct::apply(scene, &unit, &before, &following, drafts);
-            corrected |= effect.target.is_some();
+            corrected |= effect.target.is_some() || (unit.raw_has(Mark::Correct) && scene.before.is_some());
             spent = effect.reason.or(spent);
             if effect.settled {
                 return true;
@@ -190,7 +198,9 @@ fn read_sentence<'a>(scene: &Scene<'a>, sentence: &'a str, near: &Near<'a, '_>, 
         let mut draft = draft;
         let settles = corrected || unit.has(Mark::Change);
         if settles && draft.candidate.reason.is_none() && at + 1 == units.len() {
-            draft.candidate.reason = next.filter(|s| reply::is_reason(scene, s) && matches!(draft.candidate.kind, Kind::Decision | Kind::Convention)).map(shape::tidy);
+            draft.candidate.reason = next
+                .filter(|s| reply::is_reason(scene, s) && matches!(draft.candidate.kind, Kind::Decision | Kind::Convention))
+                .map(shape::tidy);
         }
         // "A, B": a fact right behind a choice is why it was made.
         let gives_reason = draft.candidate.kind == Kind::Fact && draft.rule != "state-value";
@@ -212,7 +222,14 @@ fn takes_back(unit: &Clause<'_>) -> bool {
     !unit.asks() && MARKS.iter().any(|m| unit.raw_has(*m))
 }
 
-fn read_unit<'a>(scene: &Scene<'a>, unit: &Clause<'a>, near: &Near<'a, '_>, next: Option<&str>, corrected: bool, drafts: &mut [Draft]) -> Option<Draft> {
+fn read_unit<'a>(
+    scene: &Scene<'a>,
+    unit: &Clause<'a>,
+    near: &Near<'a, '_>,
+    next: Option<&str>,
+    corrected: bool,
+    drafts: &mut [Draft],
+) -> Option<Draft> {
     if let Some(draft) = known::completion(scene, unit, drafts) {
         return Some(draft);
     }
@@ -239,7 +256,7 @@ fn units<'a>(sentence: &'a str, scene: &Scene<'a>) -> Vec<Clause<'a>> {
     for part in &parts {
         let Some(at) = sentence.get(from..).and_then(|rest| rest.find(part)).map(|at| from + at) else { continue };
         let current = sentence.get(start..at).unwrap_or_default().trim_end();
-        if at > start && splits(current, part, scene) {
+        if at > start && splits(current, part, sentence.get(at..).unwrap_or(part), scene) {
             out.push(current);
             start = at;
         }
@@ -249,32 +266,44 @@ fn units<'a>(sentence: &'a str, scene: &Scene<'a>) -> Vec<Clause<'a>> {
     out.into_iter().map(|text| Clause::new(text, scene.language)).collect()
 }
 
-fn splits<'a>(current: &'a str, part: &'a str, scene: &Scene<'a>) -> bool {
+fn splits<'a>(current: &'a str, part: &'a str, rest: &'a str, scene: &Scene<'a>) -> bool {
     let (left, right) = (Clause::new(current, scene.language), Clause::new(part, scene.language));
     let alone = |c: &Clause<'_>| c.raw_has(Mark::Correct) || c.raw_has(Mark::Revoke);
     if alone(&left) || alone(&right) {
         return true;
     }
-    let turns_down = |c: &Clause<'_>| c.has(Mark::Refuse) && is_concrete(&c.body) && c.tokens().intersection(&scene.around.offered).next().is_some();
+    let turns_down =
+        |c: &Clause<'_>| c.has(Mark::Refuse) && is_concrete(&c.body) && c.tokens().intersection(&scene.around.offered).next().is_some();
     let offered = |c: &Clause<'_>| c.tokens().intersection(&scene.around.offered).count() >= 2;
     let full = |c: &Clause<'_>| offered(c) || ((is_concrete(&c.body) || has_value(&c.body)) && !draft::is_thin(&c.body));
     let strong = |c: &Clause<'_>| c.read(&scene.around).is_some_and(|r| r.points >= STRONG);
-    // "Label it P2, the fix goes into 2.4.2": an order, and something to know.
-    let order = left.has(Mark::Order) && !strong(&left) && is_concrete(&right.body) && !right.has(Mark::Leans) && !continues(part);
-    if (turns_down(&right) && strong(&left)) || (order && strong(&right)) {
+    // "Label it P2, the fix goes into 2.4.2": an order or a complaint, and something to know.
+    let aside = (left.has(Mark::Order) || left.has(Mark::Observation))
+        && !strong(&left)
+        && is_concrete(&right.body)
+        && !right.has(Mark::Leans)
+        && !continues(part);
+    if (turns_down(&right) && strong(&left)) || (aside && strong(&Clause::new(rest, scene.language))) {
         return true;
     }
-    !current.trim_end().ends_with([':', '：']) && full(&left) && full(&right) && strong(&left) && strong(&right) && !right.has(Mark::Leans) && !continues(part)
+    !current.trim_end().ends_with([':', '：'])
+        && full(&left)
+        && full(&right)
+        && strong(&left)
+        && strong(&right)
+        && !right.has(Mark::Leans)
+        && !continues(part)
 }
 
 /// A clause that only sets off or completes the one before: "not npm", 别铺垫, 统一从环境变量读.
 fn continues(part: &str) -> bool {
     let lower = part.to_lowercase();
     const WORDS: &[&str] = &[
-        "not ", "no ", "nor ", "but not", "instead", "rather", "because", "since", "so ", "until", "then", "which", "and not", "别", "不", "而", "没", "就", "因为", "所以", "等", "都", "也", "统一", "全部", "一律", "直接",
-        "只", "还是",
+        "not ", "no ", "nor ", "but not", "instead", "rather", "because", "since", "so ", "until", "then", "which", "and not", "别", "不",
+        "而", "没", "就", "因为", "所以", "等", "都", "也", "统一", "全部", "一律", "直接", "只", "还是",
     ];
-    WORDS.iter().any(|w| lower.starts_with(w))
+    // 前缀还是 …: what stays as it is belongs to what changes.
+    WORDS.iter().any(|w| lower.starts_with(w)) || lower.chars().take(6).collect::<String>().contains("还是")
 }
 
 /// Adds a draft; the same claim said again strengthens the first, the same slot with another value replaces it.

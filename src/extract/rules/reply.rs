@@ -144,27 +144,31 @@ fn accepted(summary: String, rule: &str, points: i32, evidence: Vec<Quote>) -> D
 fn answer(scene: &Scene<'_>, said: &[&str]) -> Option<(Draft, usize)> {
     let sentence = said.first()?;
     let first = sentences::clauses(sentence).first().copied()?;
-    let (turn, question) = thread::choice_question(scene)?;
     let clause = Clause::new(first, scene.language);
-    let wide = clause.body.chars().filter(|c| words::is_cjk(*c)).count();
-    let latin = clause.body.split_whitespace().count();
-    let short = if wide > 0 { wide <= 12 } else { latin <= 6 };
-    let known = words::token_set(question).union(&scene.around.offered).cloned().collect();
-    let named = clause.tokens().intersection(&known).next().is_some();
     let plain =
         clause.is_open() || [Mark::Order, Mark::Refuse, Mark::Observation, Mark::Pronoun, Mark::Correct].iter().any(|m| clause.has(*m));
-    if !short || !named || plain || clause.tokens().is_empty() || subject_is_all(&clause, question) {
+    // "1. … 2. …" answers several questions at once.
+    let several = scene.turn.text.trim_start().starts_with(|c: char| c.is_ascii_digit()) && scene.turn.text.contains("2.");
+    if plain || several || clause.tokens().is_empty() || !is_short(&clause) {
         return None;
     }
+    let (turn, question) = match thread::choice_question(scene) {
+        Some((turn, question)) => {
+            let known = words::token_set(question).union(&scene.around.offered).cloned().collect();
+            let names = clause.tokens().intersection(&known).next().is_some();
+            let chooses = words::token_set(question).len() > clause.tokens().len();
+            (names && chooses).then_some((turn, question))?
+        }
+        // No question: every word must be of the offer.
+        None => {
+            let wholly = clause.tokens().is_subset(&scene.around.offered) && (is_concrete(&clause.body) || clause.tokens().len() >= 2);
+            let offers = scene.before.is_some_and(|t| Clause::new(&t.text, scene.language).has(Mark::Propose));
+            (wholly && offers).then(|| thread::subject(scene, &[]))??
+        }
+    };
     let summary = shape::fit(&format!("{}: {}", thread::phrase(question), shape::tidy(&clause.body)));
-    let mut draft = Draft::new(
-        summary,
-        Kind::Decision,
-        Layer::Working,
-        "answer",
-        STRONG,
-        vec![Quote { turn, quote: shape::quote(question) }, scene.quote(sentence)],
-    );
+    let evidence = vec![Quote { turn, quote: shape::quote(question) }, scene.quote(sentence)];
+    let mut draft = Draft::new(summary, Kind::Decision, Layer::Working, "answer", STRONG, evidence);
     let rest = sentence.get(first.len()..).unwrap_or_default();
     let own = words::tokens(rest).len() >= 2;
     let next = said.get(1).copied().filter(|s| is_reason(scene, s));
@@ -172,10 +176,9 @@ fn answer(scene: &Scene<'_>, said: &[&str]) -> Option<(Draft, usize)> {
     Some((draft, if !own && next.is_some() { 2 } else { 1 }))
 }
 
-/// An answer that repeats the whole question chooses nothing.
-fn subject_is_all(clause: &Clause<'_>, question: &str) -> bool {
-    let asked = words::token_set(question);
-    asked.len() <= clause.tokens().len()
+fn is_short(clause: &Clause<'_>) -> bool {
+    let wide = clause.body.chars().filter(|c| words::is_cjk(*c)).count();
+    if wide > 0 { wide <= 12 } else { clause.body.split_whitespace().count() <= 6 }
 }
 
 /// A plain statement beside a choice: no rule of its own, no order, no question.

@@ -15,7 +15,8 @@ use crate::text::{sentences, words};
 pub fn subject<'a>(scene: &Scene<'a>, earlier: &[&'a str]) -> Option<(u32, &'a str)> {
     let full = |text: &&str| {
         let clause = Clause::new(text, scene.language);
-        subject_tokens(text).len() >= 2 && (clause.asks() || !(clause.is_open() || clause.has(Mark::Order) || clause.raw_has(Mark::Correct)))
+        subject_tokens(text).len() >= 2
+            && (clause.asks() || !(clause.is_open() || clause.has(Mark::Order) || clause.raw_has(Mark::Correct)))
     };
     let own = earlier.iter().rev().copied().find(|s| full(s)).map(|s| (scene.turn.number, s));
     own.or_else(|| choice_question(scene)).or_else(|| {
