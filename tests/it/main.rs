@@ -3,4 +3,5 @@
 #[cfg(feature = "crash-test")]
 mod crash;
 mod store;
+mod store_edits;
 mod store_projects;
