@@ -78,6 +78,11 @@ impl Env {
         self.now()[..10].to_owned()
     }
 
+    /// The file of this program, to start a helper with.
+    pub fn program(&self) -> Result<PathBuf> {
+        std::env::current_exe().map_err(|e| Error::failure(format!("this program's own file cannot be found: {e}")))
+    }
+
     /// The clock.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     pub fn timestamp(&self) -> Timestamp {

@@ -3,10 +3,16 @@
 //! The straight line: `transcript` reads, `text` cleans, `extract` proposes, `extract::ground` checks,
 //! `reconcile` plans, `store` commits; `recall` brings it back. ARCHITECTURE.md has the map.
 
+pub mod cli;
+pub mod clipboard;
+pub mod config;
 pub mod env;
 pub mod error;
 pub mod extract;
 pub mod model;
+pub mod pipeline;
+pub mod recall;
+pub mod reconcile;
 pub mod store;
 pub mod text;
 pub mod transcript;

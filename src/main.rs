@@ -1,3 +1,7 @@
-//! The program: see `claude_mem::cli`.
+//! The program: hands its arguments to `claude_mem::cli`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    claude_mem::cli::main(std::env::args_os().collect())
+}

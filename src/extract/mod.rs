@@ -1,9 +1,31 @@
 //! Extraction: a cleaned conversation goes in, candidates come out. One backend per file behind one trait.
 
+pub mod answer;
+pub mod api;
+pub mod backend;
+pub mod carry;
+pub mod chunk;
+pub mod claude;
+pub mod estimate;
+pub mod ground;
+pub mod ladder;
+pub mod ledger;
+pub mod prices;
+pub mod prompt;
+pub mod refine;
+pub mod replay;
+pub mod retry;
+pub mod rules;
+
+pub use api::{Key, Timeouts};
+pub use claude::{Claude, ClaudeSettings};
+pub use replay::Replay;
+pub use retry::Policy;
+
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::model::{Candidate, Conversation, Memory};
 
 /// A known memory as the request shows it: an alias that models copy without error, and the memory.
@@ -47,6 +69,21 @@ pub struct Usage {
     pub cost_usd: Option<f64>,
 }
 
+impl Usage {
+    /// Adds another's calls; a cost that is not known counts as nothing beside one that is.
+    pub fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.cost_usd = match (self.cost_usd, other.cost_usd) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
+        };
+    }
+}
+
 /// A candidate that the answer's form alone ruled out (schema, too long).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
@@ -73,6 +110,30 @@ pub struct Extraction {
     pub notes: Vec<String>,
     /// Skipped as a whole, with the reason (a refusal); the cursor moves all the same.
     pub skipped: Option<String>,
+    /// Nothing of this job may be stored and the cursor stays, although the backend could answer.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// Why an extraction ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// The raw answer, which could not be used after a repair either; the caller keeps it in the quarantine.
+    Quarantine(String),
+    /// The key of the first request that was written (`--dump-requests`) and not asked.
+    Dumped(String),
+}
+
+impl Unfinished {
+    /// How the user is told; `None` for what was asked for (a dump).
+    pub fn error(&self) -> Option<Error> {
+        match self {
+            Self::Quarantine(_) => Some(
+                Error::new(Kind::Api, "the model's answer could not be used, not even after a repair; it was put into quarantine")
+                    .hint("run the same command again, or try another --model"),
+            ),
+            Self::Dumped(_) => None,
+        }
+    }
 }
 
 /// A future that a backend returns.

@@ -140,6 +140,8 @@ pub enum Code {
     EDate,
     /// A person rejected this before.
     ETombstone,
+    /// Does not fit the schema of answers, also after a repair.
+    ESchema,
     /// A weak cue of the offline rules; a person should look.
     Weak,
     /// Points to a memory that was not shown.
@@ -164,6 +166,7 @@ impl Code {
             Self::ELong => "E_LONG",
             Self::EDate => "E_DATE",
             Self::ETombstone => "E_TOMBSTONE",
+            Self::ESchema => "E_SCHEMA",
             Self::Weak => "WEAK",
             Self::UnknownPointer => "UNKNOWN_POINTER",
         }

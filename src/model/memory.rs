@@ -287,6 +287,11 @@ impl Memory {
         self.relations.iter().filter(move |r| r.kind == kind).map(|r| &r.id)
     }
 
+    /// The day it was noted: when it was made, else that of its session.
+    pub fn day(&self) -> Option<jiff::civil::Date> {
+        [&self.created, &self.session].into_iter().flatten().find_map(|text| text.get(..10)?.parse().ok())
+    }
+
     /// Whether it holds on `day` (`YYYY-MM-DD`): valid, and its date has not passed.
     pub fn holds_on(&self, day: &str) -> bool {
         self.state == State::Valid && self.validity.until_date().is_none_or(|until| until >= day)

@@ -109,6 +109,11 @@ pub enum Change {
         /// The entries.
         ids: Vec<Id>,
     },
+    /// Proposals of `refine` that were turned down or read: not made again while the entry says the same.
+    Decline {
+        /// Stable names of the proposals.
+        keys: Vec<String>,
+    },
     /// Progress of a transcript. Replaces the record of the same session.
     Session(SessionRecord),
 }

@@ -163,6 +163,11 @@ impl Draft {
                 }
                 Ok(())
             }
+            Change::Decline { keys } => {
+                let declined = &mut self.project.catalogue.declined;
+                declined.extend(keys.iter().filter(|k| !declined.contains(k)).cloned().collect::<Vec<_>>());
+                Ok(())
+            }
             Change::Session(record) => {
                 let sessions = &mut self.project.catalogue.sessions;
                 match sessions.iter_mut().find(|s| s.transcript == record.transcript && s.session == record.session) {

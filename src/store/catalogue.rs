@@ -34,6 +34,9 @@ pub struct Catalogue {
     pub tombstones: Vec<Tombstone>,
     /// Waiting for a person.
     pub review: Vec<ReviewItem>,
+    /// Stable names of proposals that `refine` does not make again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub declined: Vec<String>,
     /// Unknown keys of this version, kept.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -190,6 +193,9 @@ impl Catalogue {
         list(&mut out, "conflicts", &self.conflicts)?;
         list(&mut out, "tombstones", &self.tombstones)?;
         list(&mut out, "review", &self.review)?;
+        if !self.declined.is_empty() {
+            list(&mut out, "declined", &self.declined)?;
+        }
         for (key, value) in &self.extra {
             out.extend([",\n", &serde_json::to_string(key)?, ": ", &value.to_string()]);
         }

@@ -16,6 +16,13 @@ pub struct Root {
     pub folder: PathBuf,
 }
 
+impl Root {
+    /// Whether it is a repository, not just a folder.
+    pub fn is_repository(&self) -> bool {
+        self.path != self.folder
+    }
+}
+
 /// The root of a working folder.
 pub fn root_of(cwd: &Path) -> Root {
     let cwd = canonical(cwd);
@@ -68,7 +75,7 @@ impl Store {
     pub fn project_of(&self, cwd: &Path) -> Result<Option<String>> {
         let root = root_of(cwd);
         let cwd = canonical(cwd);
-        let in_repository = root.path != root.folder;
+        let in_repository = root.is_repository();
         // How deep a binding that applies here is. One to a folder above a repository does not reach into it.
         let depth = |bound: &str| {
             let bound = Path::new(bound);

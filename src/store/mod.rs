@@ -22,7 +22,7 @@ use std::time::Duration;
 
 pub use catalogue::Catalogue;
 pub use history::KEPT;
-pub use injections::Injection;
+pub use injections::{Injection, LeftOut};
 pub use journal::{FileChange, Manifest, sha256};
 pub use projects::ProjectInfo;
 pub use verify::{Finding, Severity};

@@ -37,6 +37,11 @@ impl Store {
         Ok(self.projects()?.into_iter().map(info).collect())
     }
 
+    /// Whether there is a project of this name.
+    pub fn has_project(&self, name: &str) -> bool {
+        layout::check_name(name).is_ok() && read::is_project(&self.home, name)
+    }
+
     /// Makes an empty project, bound to a root if one is given ([`super::identity::root_of`]).
     ///
     /// # Errors

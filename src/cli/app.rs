@@ -1,0 +1,259 @@
+//! What every command works with: surroundings, printer, settings, the memory folder, and which project is meant.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::ui::{Ui, paint, style};
+use crate::config::Config;
+use crate::env::Env;
+use crate::error::{Error, Kind, Result};
+use crate::model::plan::{MemoryRecord, Plan};
+use crate::model::{Id, Memory};
+use crate::store::identity::{self, Root};
+use crate::store::{Entry, GLOBAL, Receipt, Snapshot, Store};
+
+/// The context of one command.
+#[derive(Debug)]
+pub struct App<'a> {
+    /// Surroundings.
+    pub env: &'a Env,
+    /// Printer.
+    pub ui: Ui,
+    /// Settings.
+    pub config: Config,
+    /// Memory folder.
+    pub home: PathBuf,
+    project: Option<String>,
+}
+
+/// Where the working folder stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Here {
+    /// In a project that has memories.
+    Project(String),
+    /// In a repository that is no project yet: its root, and the name it would get.
+    Repository(Root, String),
+    /// Neither.
+    Nowhere,
+}
+
+impl<'a> App<'a> {
+    /// Finds the memory folder and reads the settings; touches nothing.
+    pub fn new(env: &'a Env, ui: Ui, home: Option<PathBuf>, project: Option<String>) -> Result<Self> {
+        let home = match home.or_else(|| env.var("CLAUDE_MEM_HOME").map(PathBuf::from)) {
+            Some(home) => env.absolute(&home),
+            None => env.user_home()?.join(".claude-mem"),
+        };
+        let config = Config::load(&home, env)?;
+        Ok(Self { env, ui, config, home, project })
+    }
+
+    /// The folder that is ours alone.
+    pub fn state(&self) -> PathBuf {
+        self.home.join(".state")
+    }
+
+    /// Opens the store; what had to be recovered is said.
+    pub fn store(&self) -> Result<Store> {
+        let opened = Store::open(&self.home, &self.env.now())?;
+        for notice in &opened.notices {
+            self.ui.warn(notice);
+        }
+        let mut store = opened.store;
+        store.trust_hand_edits = self.config.switch("store.trust_hand_edits");
+        Ok(store)
+    }
+
+    /// The project of the working folder, whatever `--project` says.
+    pub fn here(&self, store: &Store) -> Result<Here> {
+        if let Some(name) = store.project_of(&self.env.cwd)? {
+            return Ok(Here::Project(name));
+        }
+        let root = identity::root_of(&self.env.cwd);
+        if !root.is_repository() {
+            return Ok(Here::Nowhere);
+        }
+        let name = store.default_name(&root)?;
+        Ok(Here::Repository(root, name))
+    }
+
+    /// The project named with `--project`, which must exist.
+    pub fn named_project(&self, store: &Store) -> Result<Option<String>> {
+        let Some(name) = &self.project else { return Ok(None) };
+        if store.has_project(name) {
+            return Ok(Some(name.clone()));
+        }
+        let there = projects_by_name(store)?.join(", ");
+        let hint = if there.is_empty() {
+            "`claude-mem project init NAME` makes one".to_owned()
+        } else {
+            format!("there are: {there}; `claude-mem project init NAME` makes one")
+        };
+        Err(Error::new(Kind::Usage, format!("there is no project `{name}`")).hint(hint))
+    }
+
+    /// The project to read from. Outside every project, the only one there is will do, and that is said.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`] when it is not clear which project is meant.
+    pub fn project(&self, store: &Store) -> Result<String> {
+        if let Some(name) = self.named_project(store)? {
+            return Ok(name);
+        }
+        match self.here(store)? {
+            Here::Project(name) | Here::Repository(_, name) => Ok(name),
+            Here::Nowhere => {
+                let all = projects_by_name(store)?;
+                match all.as_slice() {
+                    [only] => {
+                        self.ui.say(&paint(style::DIM, &format!("this folder belongs to no project; using the only one there is: {only}")));
+                        Ok(only.clone())
+                    }
+                    [] => Err(Error::new(Kind::Usage, "this folder is in no repository, and there is no project yet")
+                        .hint("run it inside a repository, or make a project with `claude-mem project init NAME`")),
+                    many => Err(Error::new(Kind::Usage, "this folder belongs to no project and is in no repository")
+                        .hint(format!("choose one with --project: {}", many.join(", ")))),
+                }
+            }
+        }
+    }
+
+    /// The project to write to, made for this repository if it is new.
+    pub fn project_to_write(&self, store: &Store) -> Result<String> {
+        if let Some(name) = self.named_project(store)? {
+            return Ok(name);
+        }
+        match self.here(store)? {
+            Here::Repository(root, name) => {
+                self.make_project(store, &name, Some(&root.path))?;
+                Ok(name)
+            }
+            Here::Project(_) | Here::Nowhere => self.project(store),
+        }
+    }
+
+    /// Makes a project, unless it is there or this is a dry run.
+    pub fn make_project(&self, store: &Store, name: &str, root: Option<&Path>) -> Result<()> {
+        if self.ui.wishes.dry_run || store.has_project(name) {
+            return Ok(());
+        }
+        match store.init(name, root) {
+            // Somebody else made it in this very moment: it is there, which is what was wanted.
+            Err(error) if !store.has_project(name) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// A plan for a project, as read by this snapshot.
+    pub fn plan(&self, snapshot: &Snapshot, command: &str) -> Plan {
+        Plan::new(&snapshot.project, snapshot.base.clone(), command, self.env.now())
+    }
+
+    /// Commits a plan, unless it is empty or this is a dry run. Gives the number of the commit.
+    pub fn commit(&self, store: &Store, plan: &Plan) -> Result<Option<u64>> {
+        if plan.changes.is_empty() || self.ui.wishes.dry_run {
+            return Ok(None);
+        }
+        let receipt = store.commit(plan, &|| self.env.new_id())?;
+        self.announce(&receipt);
+        Ok(receipt.seq)
+    }
+
+    /// Plans and commits; plans again while others commit in between.
+    pub fn update(&self, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<Option<u64>> {
+        if self.ui.wishes.dry_run {
+            make(&store.snapshot(project)?)?;
+            return Ok(None);
+        }
+        let receipt = store.update(project, &self.env.now(), &|| self.env.new_id(), make)?;
+        self.announce(&receipt);
+        Ok(receipt.seq)
+    }
+
+    /// Says once what was found added or changed outside.
+    pub fn announce(&self, receipt: &Receipt) {
+        for notice in &receipt.notices {
+            self.ui.warn(&self.ui.foreign(notice));
+        }
+    }
+
+    /// The snapshots that `--project`, or the working folder, means; with `all`, those of every project.
+    pub fn snapshots(&self, store: &Store, all: bool) -> Result<Vec<Snapshot>> {
+        if all {
+            return store.projects()?.iter().map(|name| store.snapshot(name)).collect();
+        }
+        let project = self.project(store)?;
+        crate::pipeline::ingest::snapshots(store, &project)
+    }
+
+    /// The one entry that an id, or the beginning of one (4 characters or more), names in any project.
+    pub fn find(&self, store: &Store, id: &str) -> Result<(Snapshot, Entry)> {
+        let wanted = id.trim().to_ascii_lowercase();
+        let mut found = Vec::new();
+        if wanted.len() >= 4 {
+            for project in store.projects()? {
+                let snapshot = store.snapshot(&project)?;
+                let hits: Vec<Entry> = snapshot.entries.iter().filter(|e| e.memory.id.as_str().starts_with(&wanted)).cloned().collect();
+                found.extend(hits.into_iter().map(|e| (snapshot.clone(), e)));
+            }
+        }
+        match found.len() {
+            1 => found.pop().ok_or_else(|| no_such(id)),
+            0 => Err(no_such(id)),
+            n => Err(Error::new(Kind::Usage, format!("`{id}` is the beginning of {n} ids")).hint("type more of it")),
+        }
+    }
+}
+
+/// Every project but the global one.
+fn projects_by_name(store: &Store) -> Result<Vec<String>> {
+    Ok(store.projects()?.into_iter().filter(|name| name != GLOBAL).collect())
+}
+
+fn no_such(id: &str) -> Error {
+    Error::new(Kind::Usage, format!("there is no memory `{id}`")).hint("`claude-mem list` shows the ids; four characters of one are enough")
+}
+
+/// The JSON of an entry with its use and place.
+pub fn record(snapshot: &Snapshot, entry: &Entry) -> MemoryRecord {
+    let mut record = MemoryRecord::of(&entry.memory, &snapshot.project);
+    if let Some(used) = snapshot.catalogue.memories.get(entry.memory.id.as_str()) {
+        record.last_access.clone_from(&used.last_access);
+        record.hits = used.hits;
+        record.created = record.created.or_else(|| used.created.clone());
+    }
+    record.file = Some(entry.file.clone());
+    record.line = Some(entry.line);
+    record
+}
+
+/// `memories` of a JSON answer, or any serialisable list.
+pub fn json<T: serde::Serialize>(value: &T) -> Result<Value> {
+    serde_json::to_value(value).map_err(|e| Error::failure(format!("the answer cannot be written as JSON: {e}")))
+}
+
+/// A JSON object from pairs.
+pub fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
+    pairs.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+}
+
+/// One memory on one line: id, kind, layer, summary, and its state if it does not hold.
+pub fn one_line(ui: &Ui, memory: &Memory) -> String {
+    let state = match memory.state {
+        crate::model::State::Valid => String::new(),
+        other => format!(" {}", paint(style::WARN, &format!("[{other}]"))),
+    };
+    format!(
+        "{}  {:<10} {:<9}  {}{state}",
+        paint(style::HINT, memory.id.as_str()),
+        memory.kind.name(),
+        memory.layer.name().replace('_', "-"),
+        ui.foreign(&memory.summary)
+    )
+}
+
+/// Ids as JSON strings.
+pub fn ids(list: &[Id]) -> Value {
+    Value::from(list.iter().map(|id| Value::from(id.as_str())).collect::<Vec<_>>())
+}

@@ -1,0 +1,98 @@
+//! `config`: every setting with its value and where it comes from.
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value};
+
+use super::app::{App, fields, json};
+use super::ui::{paint, style};
+use crate::config::{self, Source};
+use crate::error::{Error, Result};
+use crate::store::disk;
+
+/// Show and change settings
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Every setting, its value, and where it comes from
+    Show,
+    /// Where the file is
+    Path,
+    /// Print a file with every setting, documented, to start from
+    Example,
+    /// Set one, keeping the rest of the file as it is
+    Set {
+        /// Name, like inject.budget
+        key: String,
+        /// Value
+        value: String,
+    },
+}
+
+impl ConfigArgs {
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        match &self.action {
+            None | Some(Action::Show) => show(app),
+            Some(Action::Path) => {
+                let path = app.config.path().display().to_string();
+                if app.ui.wishes.json {
+                    app.ui.object("config", fields([("path", path.into())]));
+                } else {
+                    app.ui.line(&path);
+                }
+                Ok(())
+            }
+            Some(Action::Example) => {
+                app.ui.data(&config::example());
+                Ok(())
+            }
+            Some(Action::Set { key, value }) => set(app, key, value),
+        }
+    }
+}
+
+fn show(app: &App) -> Result<()> {
+    if app.ui.wishes.json {
+        let mut settings = Map::new();
+        for (key, value, source) in app.config.rows() {
+            let row = fields([("value", json(value)?), ("source", Value::from(origin(source)))]);
+            settings.insert(key.to_owned(), Value::Object(row));
+        }
+        app.ui.object("config", fields([("settings", Value::Object(settings))]));
+        return Ok(());
+    }
+    for (key, value, source) in app.config.rows() {
+        let from = paint(style::DIM, &format!("({})", origin(source)));
+        app.ui.line(&format!("{} = {} {from}", paint(style::STRONG, key), app.ui.foreign(&value.to_string())));
+    }
+    Ok(())
+}
+
+fn origin(source: &Source) -> String {
+    match source {
+        Source::Default => "default".to_owned(),
+        Source::File => "config.toml".to_owned(),
+        Source::Variable(name) => name.clone(),
+    }
+}
+
+fn set(app: &App, key: &str, value: &str) -> Result<()> {
+    let path = app.config.path();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(e) => return Err(Error::io("read", path, &e)),
+    };
+    let new = config::set(path, &text, key, value)?;
+    if !app.ui.wishes.dry_run {
+        disk::create_dir(&app.home)?;
+        disk::write(path, new.as_bytes())?;
+    }
+    app.ui.say(&format!("{key} = {value} in {}", path.display()));
+    Ok(())
+}

@@ -1,0 +1,386 @@
+//! `ingest`: the straight line, and its receipt.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::app::{App, Here, fields, ids, json as to_json};
+use super::ui::{Ui, count, paint, style};
+use crate::error::{Error, Kind, Result};
+use crate::extract::backend::{self, Wanted};
+use crate::extract::estimate;
+use crate::model::plan::MemoryRecord;
+use crate::model::{Conversation, Memory};
+use crate::pipeline::ingest::{self, Outcome, Run};
+use crate::pipeline::sources::{self, Sources};
+use crate::pipeline::{SessionReport, prepare};
+use crate::store::{Store, identity};
+
+/// Read finished conversations and store what is worth knowing
+///
+/// PATHs are transcripts of Claude Code, claude.ai, ChatGPT, Codex, Gemini, SpecStory, aider, or plain text; folders and
+/// patterns work too, and - reads one from stdin. Reading the same file again changes nothing; a file that has grown is
+/// read on from where it was.
+#[derive(Debug, Args)]
+pub struct IngestArgs {
+    /// Files, folders or patterns; - is stdin
+    #[arg(value_name = "PATH", required_unless_present = "all_history")]
+    paths: Vec<PathBuf>,
+    /// Every Claude Code transcript on this machine, each into its project
+    #[arg(long, conflicts_with = "paths")]
+    all_history: bool,
+    /// Only conversations on or after this day
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    since: Option<String>,
+    /// Say what it would cost and stop; nothing is sent
+    #[arg(long)]
+    plan: bool,
+    /// Who reads: claude, rules, replay [default: claude if a key is set, else rules]
+    #[arg(long, value_name = "NAME")]
+    extractor: Option<String>,
+    /// Stop before the run costs more than this
+    #[arg(long, value_name = "USD")]
+    max_cost: Option<f64>,
+    /// Keep requests and answers as files
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+    /// Answer from files that --record kept
+    #[arg(long, value_name = "DIR")]
+    replay: Option<PathBuf>,
+    /// Write the requests as files and send none
+    #[arg(long, value_name = "DIR")]
+    dump_requests: Option<PathBuf>,
+}
+
+impl IngestArgs {
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        let since = self.since.as_deref().map(day).transpose()?;
+        let (files, _spool) = self.files(app)?;
+        for problem in &files.problems {
+            app.ui.warn(&problem.to_string());
+        }
+        let store = app.store()?;
+        let wanted = Wanted {
+            extractor: self.extractor.as_deref(),
+            max_cost: self.max_cost,
+            record: self.record.as_deref(),
+            replay: self.replay.as_deref(),
+            dump: self.dump_requests.as_deref(),
+        };
+        let chosen = backend::choose(&wanted, &app.config, app.env, &app.home)?;
+        app.ui.detail(&chosen.why);
+        let named = app.named_project(&store)?;
+        let bar = app.ui.progress(files.files.len() as u64);
+        let project_of = |conversation: &Conversation| project_of(app, &store, named.as_deref(), self.all_history, conversation);
+        let run = Run {
+            env: app.env,
+            store: &store,
+            extractor: chosen.extractor.as_ref(),
+            project_of: &project_of,
+            since: since.as_deref(),
+            concurrency: if chosen.extractor.name() == "claude" { app.config.number("claude.concurrency") as usize } else { 1 },
+            max_supersedes: app.config.number("store.max_supersedes") as usize,
+            dry_run: app.ui.wishes.dry_run || self.dump_requests.is_some() && self.replay.is_none(),
+            on_file: &|path: &Path| {
+                bar.inc(1);
+                bar.set_message(app.ui.foreign(&path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()));
+            },
+        };
+        if self.plan {
+            return plan(app, &run, &files);
+        }
+        let outcome = ingest::ingest(&run, &files);
+        bar.finish_and_clear();
+        if app.ui.wishes.json {
+            app.ui.object("ingest", report_json(&outcome)?);
+        } else {
+            receipt(app, &chosen.why, &outcome, files.files.len());
+        }
+        finish(outcome, files.files.len())
+    }
+
+    /// The files, and the temporary file that holds stdin as long as it is needed.
+    fn files(&self, app: &App) -> Result<(Sources, Option<tempfile::NamedTempFile>)> {
+        if self.all_history {
+            return Ok((sources::claude_code(app.env)?, None));
+        }
+        let stdin = self.paths.iter().filter(|p| p.as_os_str() == "-").count();
+        let paths: Vec<PathBuf> = self.paths.iter().filter(|p| p.as_os_str() != "-").cloned().collect();
+        let mut files = if paths.is_empty() { Sources::default() } else { sources::named(&paths, app.env)? };
+        let mut spool = None;
+        if stdin > 0 {
+            let failed = |e: std::io::Error| Error::failure(format!("stdin cannot be read: {e}"));
+            let mut file = tempfile::Builder::new().prefix("stdin-").tempfile().map_err(failed)?;
+            std::io::copy(&mut std::io::stdin().lock().take(u64::MAX), &mut file).map_err(failed)?;
+            files.files.push(file.path().to_owned());
+            spool = Some(file);
+        }
+        Ok((files, spool))
+    }
+}
+
+/// A day of the calendar.
+fn day(text: &str) -> Result<String> {
+    let usage = || Error::new(Kind::Usage, format!("--since wants a day like 2026-03-01, not {text:?}")).hint("write it as YYYY-MM-DD");
+    text.parse::<jiff::civil::Date>().map(|d| d.to_string()).map_err(|_| usage())
+}
+
+/// The project of a conversation: `--project`, else the name in the transcript, else the repository it was held in, else
+/// (its folder is not on this machine) the working folder's.
+fn project_of(
+    app: &App,
+    store: &Store,
+    named: Option<&str>,
+    everywhere: bool,
+    conversation: &Conversation,
+) -> Result<(String, Option<String>)> {
+    if let Some(name) = named {
+        return Ok((name.to_owned(), None));
+    }
+    if let Some(name) = conversation.project.as_deref().filter(|n| store.has_project(n)) {
+        return Ok((name.to_owned(), None));
+    }
+    let recorded = conversation.cwd.as_deref().map(Path::new);
+    if let Some(cwd) = recorded.filter(|cwd| everywhere || cwd.is_dir()) {
+        let name = match store.project_of(cwd)? {
+            Some(name) => name,
+            None => {
+                let root = identity::root_of(cwd);
+                let name = store.default_name(&root)?;
+                app.make_project(store, &name, Some(&root.path))?;
+                name
+            }
+        };
+        return Ok((name, None));
+    }
+    if app.here(store)? == Here::Nowhere && store.projects()?.is_empty() {
+        // A first try outside every repository: the conversation's own folder gives the name.
+        let root = identity::root_of(recorded.unwrap_or(&app.env.cwd));
+        let name = store.default_name(&root)?;
+        app.make_project(store, &name, Some(&root.path))?;
+        return Ok((name, None));
+    }
+    let name = app.project_to_write(store)?;
+    let note = recorded.map(|cwd| {
+        format!(
+            "held in {}, which is not on this machine; stored in project {name} (--project chooses another)",
+            app.ui.foreign(&cwd.to_string_lossy())
+        )
+    });
+    Ok((name, note))
+}
+
+/// `--plan`: everything up to the first request, then the price.
+fn plan(app: &App, run: &Run<'_>, files: &Sources) -> Result<()> {
+    let mut jobs = Vec::new();
+    let mut skipped = 0usize;
+    let (now, today) = (app.env.now(), app.env.today());
+    for path in &files.files {
+        let read = ingest::read(path, &mut |conversation| {
+            if run.since.is_some_and(|since| conversation.day().is_some_and(|day| day < since)) {
+                return;
+            }
+            let Ok((project, _)) = (run.project_of)(&conversation) else { return };
+            let Ok(snapshots) = ingest::snapshots(run.store, &project) else { return };
+            let refs: Vec<_> = snapshots.iter().collect();
+            let origin = prepare::Origin { source: "", project: &project, today: &today, now: &now };
+            match prepare::prepare(conversation, origin, &refs, &crate::model::Cursor::default(), Vec::new()).job {
+                Some(job) => jobs.push(job),
+                None => skipped += 1,
+            }
+        });
+        if let Err(error) = read {
+            app.ui.warn(&error.to_string());
+        }
+    }
+    let settings = backend::settings(&app.config, app.env, None);
+    let estimate = estimate::estimate(&jobs, &settings);
+    if app.ui.wishes.json {
+        app.ui.object(
+            "ingest",
+            fields([(
+                "plan",
+                json!({"conversations": jobs.len(), "skipped": skipped, "calls": estimate.calls, "input_tokens": estimate.input_tokens,
+                    "output_tokens": estimate.output_tokens, "cost_usd": estimate.cost_usd, "model": settings.model}),
+            )]),
+        );
+        return Ok(());
+    }
+    app.ui.line(&format!("{} to read, {skipped} without anything new or worth a call", count(jobs.len(), "conversation", "conversations")));
+    let price = match (estimate.cost_usd, estimate.most_usd) {
+        (Some(usd), Some(most)) => format!("≈${usd:.4}, at most ${most:.4}"),
+        _ => "price unknown".to_owned(),
+    };
+    app.ui.line(&format!(
+        "with {}: {}, ≈{} tokens in, ≈{} out, {price}",
+        settings.model,
+        count(estimate.calls as usize, "call", "calls"),
+        estimate.input_tokens,
+        estimate.output_tokens
+    ));
+    app.ui.line("nothing was sent");
+    Ok(())
+}
+
+/// The exit code: a failure that ended the run, else whether anything could be read at all.
+fn finish(outcome: Outcome, files: usize) -> Result<()> {
+    if let Some(failure) = outcome.failure {
+        return Err(failure);
+    }
+    match (outcome.unreadable.into_iter().next(), outcome.sessions.as_slice()) {
+        (Some((_, error)), sessions) if files == 1 || sessions.is_empty() => Err(error),
+        (None, [only]) if files == 1 && only.session.is_empty() => Err(no_conversation(only)),
+        _ => Ok(()),
+    }
+}
+
+/// A file that was named and holds nothing to read is an error of its own.
+fn no_conversation(report: &SessionReport) -> Error {
+    let why = report.problems.first().map(|p| format!(": {p}")).unwrap_or_default();
+    Error::new(Kind::NoTranscript, format!("{} holds no conversation{why}", report.source)).hint("check that it is a whole transcript")
+}
+
+fn report_json(outcome: &Outcome) -> Result<serde_json::Map<String, Value>> {
+    let mut sessions = Vec::new();
+    let mut sums: [(&str, Vec<Value>); 6] =
+        ["added", "confirmed", "conflicts", "completed", "superseded", "review"].map(|k| (k, Vec::new()));
+    for s in &outcome.sessions {
+        let memories: Vec<MemoryRecord> = s.memories.iter().map(|m| MemoryRecord::of(m, &s.project)).collect();
+        let rejected: Vec<Value> = s.rejected.iter().map(|(code, summary)| json!({"code": code, "summary": summary})).collect();
+        let review: Vec<Value> =
+            s.review.iter().map(|(id, codes, summary)| json!({"id": id, "codes": codes, "summary": summary})).collect();
+        let problems: Vec<Value> = s.problems.iter().map(|p| json!({"line": p.line, "code": p.code, "detail": p.detail})).collect();
+        for (sum, list) in [
+            ids(&s.memories.iter().map(|m| m.id.clone()).collect::<Vec<_>>()),
+            ids(&s.confirmed),
+            json!(s.conflicts.iter().map(|(a, b)| json!([a, b])).collect::<Vec<_>>()),
+            ids(&s.completed),
+            ids(&s.superseded),
+            json!(s.review.iter().map(|r| json!(r.0)).collect::<Vec<_>>()),
+        ]
+        .into_iter()
+        .zip(&mut sums)
+        .map(|(v, s)| (&mut s.1, v))
+        {
+            sum.extend(list.as_array().into_iter().flatten().cloned());
+        }
+        sessions.push(json!({
+            "session": s.session, "source": s.source, "format": s.format, "project": s.project, "turns": s.turns, "user_turns": s.user_turns,
+            "tokens_before": s.tokens_before, "tokens_after": s.tokens_after, "redacted": s.redacted, "extractor": s.extractor,
+            "model": s.model, "calls": s.usage.calls, "cost_usd": s.usage.cost_usd, "memories": to_json(&memories)?, "rejected": rejected,
+            "review": review, "problems": problems, "skipped": s.skipped, "notes": s.notes, "commit": s.commit,
+        }));
+    }
+    let mut object = fields([("sessions", Value::from(sessions))]);
+    for (key, list) in sums {
+        object.insert(key.to_owned(), Value::from(list));
+    }
+    let unreadable: Vec<Value> =
+        outcome.unreadable.iter().map(|(path, e)| json!({"source": path.display().to_string(), "error": e.message})).collect();
+    object.insert("unreadable".to_owned(), Value::from(unreadable));
+    Ok(object)
+}
+
+/// What a person reads: per conversation what was kept and why the rest was not; then the sum and the way back.
+fn receipt(app: &App, why: &str, outcome: &Outcome, files: usize) {
+    let ui = &app.ui;
+    // Over many files only those that brought something are shown, unless asked.
+    let brief = outcome.sessions.len() > 3 && !ui.wishes.verbose;
+    for report in outcome.sessions.iter().filter(|r| !r.session.is_empty() || ui.wishes.verbose) {
+        let quiet = report.memories.is_empty() && report.review.is_empty() && report.confirmed.is_empty() && report.rejected.is_empty();
+        if !(brief && quiet) {
+            session_lines(ui, report);
+        }
+    }
+    if files > 1 || outcome.sessions.is_empty() {
+        for (_, error) in &outcome.unreadable {
+            ui.warn(&ui.foreign(&error.to_string()));
+        }
+    }
+    let sum = |f: fn(&SessionReport) -> usize| outcome.sessions.iter().map(f).sum::<usize>();
+    let stored = sum(|s| s.memories.len());
+    let review = sum(|s| s.review.len());
+    let verb = if app.ui.wishes.dry_run { "would store" } else { "stored" };
+    let from = count(outcome.sessions.iter().filter(|r| !r.session.is_empty()).count(), "conversation", "conversations");
+    ui.line(&format!("{} {} from {from}, {why}", paint(style::STRONG, verb), paint(style::GOOD, &count(stored, "memory", "memories"))));
+    let cost: f64 = outcome.sessions.iter().filter_map(|s| s.usage.cost_usd).sum();
+    if cost > 0.0 {
+        ui.line(&format!("{} for ≈${cost:.4}", count(sum(|s| s.usage.calls as usize), "call", "calls")));
+    }
+    if review > 0 {
+        let them = if review == 1 { "is" } else { "are" };
+        ui.line(&format!("{} {them} less sure and not used until you say so: claude-mem review", count(review, "candidate", "candidates")));
+    }
+    if stored > 0 && !app.ui.wishes.dry_run {
+        ui.line(&paint(
+            style::DIM,
+            &format!("they are Markdown in {}; `claude-mem undo` takes the last conversation back", app.home.display()),
+        ));
+    }
+}
+
+fn session_lines(ui: &Ui, report: &SessionReport) {
+    let name = Path::new(&report.source).file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let saved = if report.tokens_before > 0 {
+        format!(", ≈{} of ≈{} tokens left after cleaning", report.tokens_after, report.tokens_before)
+    } else {
+        String::new()
+    };
+    let turns = count(report.turns, "turn", "turns");
+    ui.line(&format!("{}  {}, {turns}{saved} → {}", paint(style::STRONG, &ui.foreign(&name)), report.format, ui.foreign(&report.project)));
+    if let Some(why) = &report.skipped {
+        ui.line(&format!("  {}", ui.foreign(why)));
+    }
+    for memory in &report.memories {
+        ui.line(&format!("  {} {}", paint(style::GOOD, "+"), memory_line(ui, memory)));
+    }
+    for (older, newer) in &report.conflicts {
+        ui.line(&format!("  {} {newer} disagrees with {older}; both stay until you decide: claude-mem review", paint(style::WARN, "!")));
+    }
+    let lists = [(&report.confirmed, "seen again"), (&report.completed, "done"), (&report.superseded, "replaced")];
+    for (list, what) in lists.into_iter().filter(|(list, _)| !list.is_empty()) {
+        ui.line(&format!("  = {what}: {}", list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
+    }
+    for (_, codes, summary) in &report.review {
+        let codes = codes.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
+        ui.line(&format!("  {} {} {}", paint(style::WARN, "?"), ui.foreign(summary), paint(style::DIM, &format!("({codes})"))));
+    }
+    for (code, summary) in &report.rejected {
+        ui.detail(&format!("  - {} ({code})", ui.foreign(summary)));
+    }
+    if !report.rejected.is_empty() && !ui.wishes.verbose {
+        ui.line(&paint(style::DIM, &format!("  {} dropped by the checks (--verbose shows them)", report.rejected.len())));
+    }
+    if report.redacted > 0 {
+        ui.line(&format!("  {} taken out before anything was read", count(report.redacted as usize, "secret", "secrets")));
+    }
+    for note in &report.notes {
+        ui.line(&paint(style::DIM, &format!("  {}", ui.foreign(note))));
+    }
+    if !report.problems.is_empty() {
+        ui.line(&paint(
+            style::DIM,
+            &format!("  {} in the file were skipped or mended (--verbose shows them)", count(report.problems.len(), "oddity", "oddities")),
+        ));
+        for problem in &report.problems {
+            ui.detail(&format!("    {}", ui.foreign(&problem.to_string())));
+        }
+    }
+}
+
+/// Summary first, then what kind it is and why.
+fn memory_line(ui: &Ui, memory: &Memory) -> String {
+    let state = if memory.state == crate::model::State::Valid { String::new() } else { format!("{} ", memory.state) };
+    let until = memory.validity.until_date().map(|d| format!(", until {d}")).unwrap_or_default();
+    let why = memory.reason.as_deref().map(|r| format!("\n      why: {}", ui.foreign(r))).unwrap_or_default();
+    let layer = memory.layer.name().replace('_', "-");
+    format!(
+        "{} {}{}",
+        ui.foreign(&memory.summary),
+        paint(style::DIM, &format!("({state}{}, {layer}{until})", memory.kind)),
+        paint(style::DIM, &why)
+    )
+}

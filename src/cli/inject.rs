@@ -1,0 +1,177 @@
+//! `inject`: the right memories, to the clipboard or stdout.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::app::{App, fields};
+use super::review;
+use super::ui::{count, paint, style};
+use crate::clipboard;
+use crate::error::{Error, Kind, Result};
+use crate::model::Change;
+use crate::recall::{self, Budget, Injection, Mode, Request};
+use crate::store::{self, LeftOut, Snapshot, Store};
+use crate::text::words::Language;
+
+/// Give the next conversation what it should know
+///
+/// Copies to the clipboard, to be pasted into a new conversation; --print writes to stdout instead.
+#[derive(Debug, Args)]
+pub struct InjectArgs {
+    /// standard: what holds; light: only lasting working memories; deep: also the last three days and what was rejected
+    #[arg(long, short, value_name = "MODE")]
+    mode: Option<String>,
+    /// Only memories that match this word; may be repeated
+    #[arg(long, short, value_name = "WORD")]
+    keyword: Vec<String>,
+    /// Size in tokens (estimated)
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<usize>,
+    /// Write to stdout instead of the clipboard
+    #[arg(long)]
+    print: bool,
+    /// Say what was chosen, why, and what was left out
+    #[arg(long)]
+    explain: bool,
+}
+
+impl InjectArgs {
+    fn request(&self, app: &App) -> Result<Request> {
+        let mode = self.mode.as_deref().unwrap_or(app.config.text("inject.mode"));
+        let mode = Mode::parse(mode)
+            .ok_or_else(|| Error::new(Kind::Usage, format!("there is no mode `{mode}`")).hint("use standard, light or deep"))?;
+        let language = match app.config.text("inject.language") {
+            "en" => Some(Language::English),
+            "zh" => Some(Language::Chinese),
+            _ => None,
+        };
+        let budget = Budget::Tokens(self.budget.unwrap_or(app.config.number("inject.budget") as usize));
+        Ok(Request { mode, keywords: self.keyword.clone(), budget, today: app.env.today(), language })
+    }
+
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        let request = self.request(app)?;
+        let store = app.store()?;
+        let mut snapshots = app.snapshots(&store, false)?;
+        let mut injection = inject(&snapshots, &request);
+        if !injection.conflicts.is_empty() {
+            let pairs = count(injection.conflicts.len(), "pair of memories disagrees", "pairs of memories disagree");
+            app.ui.warn(&format!("{pairs}; both sides are shown as a question"));
+            if app.ui.can_ask() && !self.print && review::settle_pairs(app, &store, &injection.conflicts)? {
+                snapshots = app.snapshots(&store, false)?;
+                injection = inject(&snapshots, &request);
+            }
+        }
+        for problem in snapshots.iter().flat_map(|s| &s.problems) {
+            app.ui.warn(&app.ui.foreign(&problem.to_string()));
+        }
+        if app.ui.wishes.json {
+            app.ui.object("inject", json_of(&injection));
+        } else if self.explain {
+            explain(app, &snapshots, &injection);
+        }
+        if injection.text.is_empty() {
+            if !app.ui.wishes.json {
+                app.ui.say(if request.keywords.is_empty() { "no memories to give yet" } else { "no memory matches these keywords" });
+            }
+            return Ok(());
+        }
+        if !app.ui.wishes.json {
+            self.deliver(app, &injection)?;
+        }
+        let target = if self.print || app.ui.wishes.json { "stdout" } else { "clipboard" };
+        receipt(app, &store, &snapshots, &request, &injection, target);
+        Ok(())
+    }
+
+    fn deliver(&self, app: &App, injection: &Injection) -> Result<()> {
+        if self.print || app.ui.wishes.dry_run {
+            if !self.explain {
+                app.ui.data(&injection.text);
+            }
+            return Ok(());
+        }
+        let what = format!("{}, ≈{} tokens", count(injection.items.len(), "memory", "memories"), injection.size());
+        let file = app.state().join("injection.txt");
+        let place = clipboard::Surroundings::of(app.env, app.ui.on_terminal(), app.env.program()?, file);
+        let copied = clipboard::copy(&injection.text, &place)?;
+        let where_to = match &copied.how {
+            clipboard::How::Arboard => "copied; paste it into the new conversation".to_owned(),
+            clipboard::How::Osc52 => "sent to the terminal's clipboard; paste it into the new conversation".to_owned(),
+            clipboard::How::File(path) => format!("written to {}", path.display()),
+        };
+        app.ui.say(&format!("{what}: {where_to}"));
+        if let Some(note) = &copied.note {
+            app.ui.say(&paint(style::DIM, &app.ui.foreign(note)));
+        }
+        Ok(())
+    }
+}
+
+fn inject(snapshots: &[Snapshot], request: &Request) -> Injection {
+    let refs: Vec<&Snapshot> = snapshots.iter().collect();
+    recall::inject(&refs, request)
+}
+
+fn json_of(injection: &Injection) -> serde_json::Map<String, Value> {
+    let items: Vec<Value> = injection.items.iter().map(|i| json!({"id": i.id, "why": i.why, "score": i.score, "size": i.size})).collect();
+    let left_out: Vec<Value> = injection.left_out.iter().map(|l| json!({"id": l.id, "reason": l.reason.words()})).collect();
+    let conflicts: Vec<Value> = injection.conflicts.iter().map(|(a, b)| json!([a, b])).collect();
+    fields([
+        ("text", injection.text.clone().into()),
+        ("items", items.into()),
+        ("left_out", left_out.into()),
+        ("conflicts", conflicts.into()),
+        ("size", injection.size().into()),
+    ])
+}
+
+fn explain(app: &App, snapshots: &[Snapshot], injection: &Injection) {
+    let summary =
+        |id: &crate::model::Id| snapshots.iter().find_map(|s| s.entry(id)).map(|e| app.ui.foreign(&e.memory.summary)).unwrap_or_default();
+    for row in recall::explain(injection) {
+        let sign = if row.said { paint(style::GOOD, "+") } else { paint(style::DIM, "-") };
+        let size = if row.said { format!(" ≈{} {}", row.size, injection.budget.unit()) } else { String::new() };
+        app.ui.line(&format!(
+            "{sign} {}  {} {}",
+            paint(style::HINT, row.id.as_str()),
+            summary(&row.id),
+            paint(style::DIM, &format!("({}{size})", row.why))
+        ));
+    }
+}
+
+/// Keeps what was given, and counts it as use. A store that cannot be written does not keep the text from its reader.
+fn receipt(app: &App, store: &Store, snapshots: &[Snapshot], request: &Request, injection: &Injection, target: &str) {
+    if app.ui.wishes.dry_run {
+        return;
+    }
+    let left_out = injection.left_out.iter().map(|l| LeftOut { id: l.id.clone(), why: l.reason.words().to_owned() });
+    let line = store::Injection {
+        at: app.env.now(),
+        project: snapshots.first().map(|s| s.project.clone()).unwrap_or_default(),
+        mode: request.mode.name().to_owned(),
+        target: target.to_owned(),
+        session: None,
+        ids: injection.items.iter().map(|i| i.id.clone()).collect(),
+        tokens: injection.size() as u64,
+        left_out: left_out.collect(),
+    };
+    let kept = store.record_injection(&line).and_then(|()| {
+        for snapshot in snapshots {
+            let mine: Vec<_> = injection.items.iter().filter(|i| snapshot.entry(&i.id).is_some()).map(|i| i.id.clone()).collect();
+            if !mine.is_empty() {
+                app.update(store, &snapshot.project, &mut |now| {
+                    let mut plan = app.plan(now, "inject");
+                    plan.changes.push(Change::Touch { ids: mine.clone() });
+                    Ok(plan)
+                })?;
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = kept {
+        app.ui.warn(&format!("this use could not be noted: {error}"));
+    }
+}

@@ -1,0 +1,165 @@
+//! `list` and `show`.
+
+use clap::Args;
+
+use super::app::{App, fields, json, one_line, record};
+use super::ui::{Ui, count, paint, style};
+use crate::error::{Error, Kind, Result};
+use crate::model::plan::MemoryRecord;
+use crate::model::{self, Layer, State};
+use crate::store::{Entry, Snapshot};
+use crate::text::words;
+
+/// List memories, one a line
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Only this layer: transient, working, long-term
+    #[arg(long, value_name = "LAYER", value_parser = layer)]
+    layer: Option<Layer>,
+    /// Only this kind: decision, fact, todo, preference, convention
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    kind: Option<model::Kind>,
+    /// Only this state: valid, rejected, done, superseded, lapsed
+    #[arg(long, value_name = "STATE", value_parser = state)]
+    state: Option<State>,
+    /// Only entries under a topic that contains this
+    #[arg(long, value_name = "TEXT")]
+    topic: Option<String>,
+    /// Only entries with this word in keywords, topic or summary
+    #[arg(long, short, value_name = "WORD")]
+    keyword: Option<String>,
+    /// Of every project
+    #[arg(long)]
+    all_projects: bool,
+}
+
+fn layer(text: &str) -> Result<Layer, String> {
+    Layer::parse(text).ok_or_else(|| "one of transient, working, long-term".to_owned())
+}
+
+fn kind(text: &str) -> Result<model::Kind, String> {
+    model::Kind::parse(text).ok_or_else(|| "one of decision, fact, todo, preference, convention".to_owned())
+}
+
+fn state(text: &str) -> Result<State, String> {
+    State::parse(text).ok_or_else(|| "one of valid, rejected, done, superseded, lapsed".to_owned())
+}
+
+impl ListArgs {
+    fn wants(&self, entry: &Entry) -> bool {
+        let memory = &entry.memory;
+        let within = |text: &str, part: &str| words::fold(text).contains(&words::fold(part));
+        self.layer.is_none_or(|l| memory.layer == l)
+            && self.kind.is_none_or(|k| memory.kind == k)
+            && self.state.is_none_or(|s| memory.state == s)
+            && self.topic.as_deref().is_none_or(|t| memory.topic.as_deref().is_some_and(|topic| within(topic, t)))
+            && self.keyword.as_deref().is_none_or(|k| {
+                within(&memory.summary, k)
+                    || memory.topic.as_deref().is_some_and(|t| within(t, k))
+                    || memory.keywords.iter().any(|word| within(word, k))
+            })
+    }
+
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        let store = app.store()?;
+        let snapshots = app.snapshots(&store, self.all_projects)?;
+        for problem in snapshots.iter().flat_map(|s| &s.problems) {
+            app.ui.warn(&app.ui.foreign(&problem.to_string()));
+        }
+        let found: Vec<(&Snapshot, &Entry)> =
+            snapshots.iter().flat_map(|s| s.entries.iter().map(move |e| (s, e))).filter(|(_, e)| self.wants(e)).collect();
+        if app.ui.wishes.json {
+            let records: Vec<MemoryRecord> = found.iter().map(|(s, e)| record(s, e)).collect();
+            app.ui.object("list", fields([("memories", json(&records)?)]));
+            return Ok(());
+        }
+        let mut place = (String::new(), None);
+        for (snapshot, entry) in &found {
+            let here = (snapshot.project.clone(), entry.memory.topic.clone());
+            if place != here {
+                let topic = here.1.as_deref().map(|t| format!(" · {}", app.ui.foreign(t))).unwrap_or_default();
+                app.ui.line(&paint(style::STRONG, &format!("{}{topic}", app.ui.foreign(&here.0))));
+                place = here;
+            }
+            app.ui.line(&format!("  {}", one_line(&app.ui, &entry.memory)));
+        }
+        let waiting: usize = snapshots.iter().map(|s| s.catalogue.review.len()).sum();
+        if found.is_empty() {
+            app.ui.say("no memories here");
+        }
+        if waiting > 0 {
+            app.ui.say(&format!("{} for review: claude-mem review", count(waiting, "candidate waits", "candidates wait")));
+        }
+        Ok(())
+    }
+}
+
+/// Show one memory whole: what it says, why, the words behind it, where it stands
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Ids, or their first four characters
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+}
+
+impl ShowArgs {
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        let store = app.store()?;
+        let found = self.ids.iter().map(|id| app.find(&store, id)).collect::<Result<Vec<_>>>()?;
+        if app.ui.wishes.json {
+            let records: Vec<MemoryRecord> = found.iter().map(|(s, e)| record(s, e)).collect();
+            app.ui.object("show", fields([("memories", json(&records)?)]));
+            return Ok(());
+        }
+        for (snapshot, entry) in &found {
+            show(&app.ui, snapshot, entry);
+        }
+        if found.is_empty() {
+            return Err(Error::new(Kind::Usage, "no id given").hint("`claude-mem list` shows them"));
+        }
+        Ok(())
+    }
+}
+
+fn show(ui: &Ui, snapshot: &Snapshot, entry: &Entry) {
+    let memory = &entry.memory;
+    ui.line(&paint(style::STRONG, &ui.foreign(&memory.summary)));
+    let row = |name: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|v| !v.is_empty()) {
+            ui.line(&format!("  {} {}", paint(style::DIM, &format!("{name:<10}")), ui.foreign(&value)));
+        }
+    };
+    let until = match memory.validity.until_date() {
+        Some(day) => format!("until {day}"),
+        None => memory.validity.name().to_owned(),
+    };
+    let until = memory.lapses_when.as_deref().map_or(until.clone(), |when| format!("{until}, ends when: {when}"));
+    row("id", Some(memory.id.to_string()));
+    row("kind", Some(format!("{}, {}, {}", memory.kind, memory.layer.name().replace('_', "-"), memory.state)));
+    row("validity", Some(until));
+    row("topic", memory.topic.clone());
+    row("why", memory.reason.clone());
+    row("not", memory.rejected.clone());
+    row("apply", memory.how_to_apply.clone());
+    row("scope", memory.scope.clone());
+    row("branch", memory.branch.clone());
+    row("keywords", Some(memory.keywords.join(", ")));
+    row("origin", Some(memory.origin.name().to_owned()));
+    row("session", memory.session.clone());
+    row("created", memory.created.clone());
+    if let Some(used) = snapshot.catalogue.memories.get(memory.id.as_str()) {
+        let last = used.last_access.as_deref().map(|t| format!(", last {t}")).unwrap_or_default();
+        row("used", Some(format!("{}{last}", count(usize::try_from(used.hits).unwrap_or(usize::MAX), "time", "times"))));
+    }
+    for relation in &memory.relations {
+        let other = snapshot.entry(&relation.id).map(|e| format!("  {}", e.memory.summary)).unwrap_or_default();
+        row(relation.kind.name(), Some(format!("{}{other}", relation.id)));
+    }
+    for evidence in &memory.evidence {
+        let place = evidence.session.as_deref().map(|s| format!("{s} ")).unwrap_or_default();
+        row("said", Some(format!("“{}” ({place}T{}, {})", evidence.quote, evidence.turn, evidence.speaker.name())));
+    }
+    row("file", Some(format!("{}:{}", entry.file, entry.line)));
+}

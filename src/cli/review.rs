@@ -1,0 +1,239 @@
+//! `review` and `resolve`: what only a person can decide.
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::app::{App, fields, json as to_json};
+use super::ui::{count, paint, style};
+use crate::error::{Error, Kind, Result};
+use crate::model::plan::ReviewItem;
+use crate::model::{Change, Id, Memory};
+use crate::reconcile::duplicate;
+use crate::store::{Snapshot, Store};
+
+/// Decide what waits: pairs that disagree, and candidates that are not sure
+///
+/// At a terminal one by one; otherwise, or with --json, the queue is listed and `resolve` decides.
+#[derive(Debug, Args)]
+pub struct ReviewArgs {
+    /// Of every project
+    #[arg(long)]
+    all_projects: bool,
+}
+
+/// Decide one thing of the review queue, for scripts
+#[derive(Debug, Args)]
+pub struct ResolveArgs {
+    /// Id of the candidate, or of the newer memory of a pair
+    #[arg(value_name = "ID")]
+    id: String,
+    /// What stays: new, old or both; for a candidate new keeps it and old drops it
+    #[arg(long, value_enum)]
+    keep: Keep,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Keep {
+    New,
+    Old,
+    Both,
+}
+
+impl Keep {
+    fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Old => "old",
+            Self::Both => "both",
+        }
+    }
+}
+
+/// A pending pair: older, newer, why.
+type Pair = (Memory, Memory, String);
+
+fn pending(snapshot: &Snapshot) -> Vec<Pair> {
+    let find = |id: &str| Id::parse(id).and_then(|id| snapshot.entry(&id)).map(|e| e.memory.clone());
+    let open = snapshot.catalogue.conflicts.iter().filter(|c| c.state == "pending");
+    open.filter_map(|c| Some((find(&c.older)?, find(&c.newer)?, c.reason.clone()))).collect()
+}
+
+impl ReviewArgs {
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        let store = app.store()?;
+        let snapshots = app.snapshots(&store, self.all_projects)?;
+        if app.ui.can_ask() && !app.ui.wishes.dry_run {
+            return ask_all(app, &store, &snapshots);
+        }
+        let (mut memories, mut conflicts) = (Vec::new(), Vec::new());
+        for snapshot in &snapshots {
+            for (older, newer, reason) in pending(snapshot) {
+                if !app.ui.wishes.json {
+                    show_pair(app, &older, &newer, &reason);
+                }
+                conflicts.push(json!({"older": older.id, "newer": newer.id, "reason": reason, "project": snapshot.project}));
+            }
+            for item in &snapshot.catalogue.review {
+                if !app.ui.wishes.json {
+                    show_item(app, item);
+                }
+                memories.push(item);
+            }
+        }
+        if app.ui.wishes.json {
+            let records: Vec<_> = memories.iter().map(|i| &i.memory).collect();
+            let items: Vec<_> = memories.iter().map(|i| json!({"id": i.id, "codes": i.codes})).collect();
+            app.ui.object("review", fields([("memories", to_json(&records)?), ("items", items.into()), ("conflicts", conflicts.into())]));
+        } else if memories.is_empty() && conflicts.is_empty() {
+            app.ui.say("nothing to review");
+        } else {
+            app.ui.say("decide with: claude-mem resolve ID --keep new|old|both");
+        }
+        Ok(())
+    }
+}
+
+impl ResolveArgs {
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        let store = app.store()?;
+        let wanted = self.id.trim().to_ascii_lowercase();
+        let fits = |id: &Id| wanted.len() >= 4 && id.as_str().starts_with(&wanted);
+        for project in store.projects()? {
+            let snapshot = store.snapshot(&project)?;
+            if let Some(item) = snapshot.catalogue.review.iter().find(|i| fits(&i.id)) {
+                return decide_item(app, &store, &snapshot, item, self.keep != Keep::Old);
+            }
+            if let Some((older, newer, _)) = pending(&snapshot).into_iter().find(|(a, b, _)| fits(&b.id) || fits(&a.id)) {
+                return decide_pair(app, &store, &snapshot.project, &older.id, &newer.id, self.keep.name());
+            }
+        }
+        Err(Error::new(Kind::Usage, format!("nothing with the id `{}` waits for a decision", self.id))
+            .hint("`claude-mem review` lists what does"))
+    }
+}
+
+fn show_pair(app: &App, older: &Memory, newer: &Memory, reason: &str) {
+    let ui = &app.ui;
+    let day = |m: &Memory| m.created.as_deref().and_then(|c| c.get(..10)).unwrap_or("no date").to_owned();
+    ui.line(&format!("{} {}", paint(style::WARN, "disagree:"), ui.foreign(reason)));
+    for (name, memory) in [("old", older), ("new", newer)] {
+        ui.line(&format!("  {name} {} {}  {}", paint(style::HINT, memory.id.as_str()), day(memory), ui.foreign(&memory.summary)));
+        for evidence in memory.evidence.iter().take(2) {
+            ui.line(&paint(style::DIM, &format!("      “{}” ({})", ui.foreign(&evidence.quote), evidence.speaker.name())));
+        }
+    }
+}
+
+fn show_item(app: &App, item: &ReviewItem) {
+    let ui = &app.ui;
+    let codes = item.codes.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
+    let memory = &item.memory;
+    ui.line(&format!("{} {}  {}", paint(style::WARN, "candidate"), paint(style::HINT, item.id.as_str()), ui.foreign(&memory.summary)));
+    ui.line(&paint(style::DIM, &format!("      {}, {}, {codes}", memory.kind, memory.layer)));
+    for evidence in memory.evidence.iter().take(2) {
+        ui.line(&paint(style::DIM, &format!("      “{}” ({})", ui.foreign(&evidence.quote), evidence.speaker.name())));
+    }
+}
+
+fn ask_all(app: &App, store: &Store, snapshots: &[Snapshot]) -> Result<()> {
+    let total: usize = snapshots.iter().map(|s| pending(s).len() + s.catalogue.review.len()).sum();
+    if total == 0 {
+        app.ui.say("nothing to review");
+        return Ok(());
+    }
+    let mut number = 0;
+    for snapshot in snapshots {
+        for (older, newer, reason) in pending(snapshot) {
+            number += 1;
+            app.ui.line(&paint(style::DIM, &format!("{number} of {total}")));
+            show_pair(app, &older, &newer, &reason);
+            match ask_pair(app)? {
+                Answer::Keep(how) => decide_pair(app, store, &snapshot.project, &older.id, &newer.id, how.name())?,
+                Answer::Later => {}
+                Answer::Quit => return Ok(()),
+            }
+        }
+        for item in &snapshot.catalogue.review {
+            number += 1;
+            app.ui.line(&paint(style::DIM, &format!("{number} of {total}")));
+            show_item(app, item);
+            match app.ui.ask("keep it? [y]es, [n]o and never again, [l]ater, [q]uit")?.trim() {
+                "y" | "yes" => decide_item(app, store, snapshot, item, true)?,
+                "n" | "no" => decide_item(app, store, snapshot, item, false)?,
+                "q" | "quit" => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+enum Answer {
+    Keep(Keep),
+    Later,
+    Quit,
+}
+
+fn ask_pair(app: &App) -> Result<Answer> {
+    Ok(match app.ui.ask("which holds? [n]ew, [o]ld, [b]oth, [l]ater, [q]uit")?.trim() {
+        "n" | "new" => Answer::Keep(Keep::New),
+        "o" | "old" => Answer::Keep(Keep::Old),
+        "b" | "both" => Answer::Keep(Keep::Both),
+        "q" | "quit" => Answer::Quit,
+        _ => Answer::Later,
+    })
+}
+
+/// Asks about the pairs that an injection is about to give. Says whether any was decided.
+pub fn settle_pairs(app: &App, store: &Store, pairs: &[(Id, Id)]) -> Result<bool> {
+    let mut decided = false;
+    for snapshot in app.snapshots(store, false)? {
+        for (older, newer, reason) in pending(&snapshot).into_iter().filter(|(a, b, _)| pairs.contains(&(a.id.clone(), b.id.clone()))) {
+            show_pair(app, &older, &newer, &reason);
+            match ask_pair(app)? {
+                Answer::Keep(how) => {
+                    decide_pair(app, store, &snapshot.project, &older.id, &newer.id, how.name())?;
+                    decided = true;
+                }
+                Answer::Later => {}
+                Answer::Quit => return Ok(decided),
+            }
+        }
+    }
+    Ok(decided)
+}
+
+fn decide_pair(app: &App, store: &Store, project: &str, older: &Id, newer: &Id, how: &str) -> Result<()> {
+    app.update(store, project, &mut |snapshot| {
+        let mut plan = app.plan(snapshot, "resolve");
+        plan.changes.push(Change::Settle { older: older.clone(), newer: newer.clone(), how: how.to_owned() });
+        Ok(plan)
+    })?;
+    if app.ui.wishes.json {
+        app.ui.object("resolve", fields([("older", older.as_str().into()), ("newer", newer.as_str().into()), ("keep", how.into())]));
+    } else {
+        app.ui.say(&format!("kept {how} of {older} and {newer}"));
+    }
+    Ok(())
+}
+
+fn decide_item(app: &App, store: &Store, snapshot: &Snapshot, item: &ReviewItem, keep: bool) -> Result<()> {
+    let memory = item.memory.to_memory(item.id.clone()).map_err(Error::failure)?;
+    app.update(store, &snapshot.project, &mut |now| {
+        let mut plan = app.plan(now, "resolve");
+        let tombstone = (!keep).then(|| duplicate::tombstone_of(&memory, &app.env.now()));
+        plan.changes.push(Change::Answer { id: item.id.clone(), tombstone });
+        if keep {
+            plan.changes.push(Change::Add(memory.clone()));
+        }
+        Ok(plan)
+    })?;
+    if app.ui.wishes.json {
+        app.ui.object("resolve", fields([("id", item.id.as_str().into()), ("keep", keep.into())]));
+    } else {
+        app.ui.say(&format!("{} {}", if keep { "kept" } else { "dropped for good:" }, count(1, "candidate", "candidates")));
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! `import` and `export`: memories as JSONL, one object a line.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::app::{App, fields, record};
+use super::ui::{count, paint, style};
+use crate::error::{Error, Kind, Result};
+use crate::model::plan::MemoryRecord;
+use crate::model::{Change, Id, Layer, Memory};
+use crate::reconcile::duplicate;
+use crate::store::disk;
+use crate::text::{redact, words};
+
+/// Take over memories from a JSONL file
+///
+/// One object a line, in the shape that export writes; only `summary` must be there. An `external_id` is given back
+/// with the new id. What is already known is not added again.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The file; - is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// One line of the file.
+#[derive(Deserialize)]
+struct Row {
+    #[serde(default)]
+    external_id: Option<String>,
+    #[serde(flatten)]
+    record: MemoryRecord,
+}
+
+impl ImportArgs {
+    fn text(&self) -> Result<String> {
+        let unreadable = |e: &std::io::Error| Error::io("read", &self.file, e);
+        let mut text = String::new();
+        if self.file.as_os_str() == "-" {
+            std::io::stdin().lock().read_to_string(&mut text).map_err(|e| unreadable(&e))?;
+        } else {
+            text = std::fs::read_to_string(&self.file).map_err(|e| unreadable(&e))?;
+        }
+        Ok(text)
+    }
+
+    /// Memories with the external id of each; every line is checked before anything is stored.
+    fn rows(&self, app: &App, text: &str) -> Result<Vec<(Option<String>, Memory)>> {
+        let mut rows = Vec::new();
+        for (number, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
+            let wrong = |what: String| {
+                Error::failure(format!("{}:{}: {what}", self.file.display(), number + 1))
+                    .hint("every line is one JSON object with at least a summary; nothing was imported")
+            };
+            let row: Row = serde_json::from_str(line.trim_start_matches('\u{feff}')).map_err(|e| wrong(format!("not a memory: {e}")))?;
+            let given = Id::parse(&row.record.id);
+            let id = match given {
+                Some(id) => id,
+                None => app.env.new_id()?,
+            };
+            let mut memory = row.record.to_memory(id).map_err(wrong)?;
+            clean(&mut memory);
+            if words::width(&memory.summary) > words::MAX_WIDTH {
+                return Err(wrong(format!("the summary is wider than {:.0} wide characters", words::MAX_WIDTH)));
+            }
+            memory.created = memory.created.or_else(|| Some(app.env.now()));
+            if memory.layer == Layer::Transient && memory.session.is_none() {
+                let day = memory.created.as_deref().and_then(|c| c.get(..10)).unwrap_or("0000-00-00").to_owned();
+                memory.session = Some(format!("{day}-imported"));
+            }
+            rows.push((row.external_id, memory));
+        }
+        Ok(rows)
+    }
+
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        let rows = self.rows(app, &self.text()?)?;
+        let store = app.store()?;
+        let project = app.project_to_write(&store)?;
+        let mut result: Vec<(Option<String>, Id, bool)> = Vec::new();
+        app.update(&store, &project, &mut |snapshot| {
+            result.clear();
+            let mut plan = app.plan(snapshot, "import");
+            let mut present: Vec<Memory> = snapshot.entries.iter().map(|e| e.memory.clone()).collect();
+            for (external, memory) in &rows {
+                let twin = present.iter().find(|m| m.id == memory.id || (m.state == memory.state && duplicate::same(m, memory)));
+                if let Some(twin) = twin {
+                    result.push((external.clone(), twin.id.clone(), false));
+                } else {
+                    result.push((external.clone(), memory.id.clone(), true));
+                    plan.changes.push(Change::Add(memory.clone()));
+                    present.push(memory.clone());
+                }
+            }
+            Ok(plan)
+        })?;
+        let added = result.iter().filter(|(_, _, new)| *new).count();
+        if app.ui.wishes.json {
+            let rows = result.iter().map(|(external, id, new)| {
+                let row = [("id", Value::from(id.as_str())), ("external_id", Value::from(external.clone())), ("new", Value::from(*new))];
+                Value::Object(fields(row))
+            });
+            app.ui.object("import", fields([("memories", rows.collect::<Vec<_>>().into())]));
+            return Ok(());
+        }
+        let verb = if app.ui.wishes.dry_run { "would import" } else { "imported" };
+        let known = result.len() - added;
+        let rest = if known > 0 { format!(", {known} already known") } else { String::new() };
+        app.ui.line(&format!("{verb} {} into {project}{rest}", paint(style::GOOD, &count(added, "memory", "memories"))));
+        Ok(())
+    }
+}
+
+/// Takes secrets out of every field that is kept.
+fn clean(memory: &mut Memory) {
+    let scrub = |text: &mut String| *text = redact(text).text;
+    scrub(&mut memory.summary);
+    for field in [&mut memory.topic, &mut memory.reason, &mut memory.rejected, &mut memory.how_to_apply, &mut memory.lapses_when] {
+        if let Some(text) = field.as_mut() {
+            scrub(text);
+        }
+    }
+    memory.keywords.iter_mut().for_each(scrub);
+    memory.evidence.iter_mut().for_each(|e| scrub(&mut e.quote));
+}
+
+/// Write memories as JSONL, one object a line
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The file; - is stdout
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+    /// Of every project
+    #[arg(long)]
+    all_projects: bool,
+}
+
+impl ExportArgs {
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        let store = app.store()?;
+        let snapshots = if self.all_projects { app.snapshots(&store, true)? } else { vec![store.snapshot(&app.project(&store)?)?] };
+        let mut out = String::new();
+        let mut number = 0;
+        for snapshot in &snapshots {
+            for entry in &snapshot.entries {
+                let line = serde_json::to_string(&record(snapshot, entry))
+                    .map_err(|e| Error::failure(format!("{} cannot be written as JSON: {e}", entry.memory.id)))?;
+                out.push_str(&line);
+                out.push('\n');
+                number += 1;
+            }
+        }
+        if self.file.as_os_str() == "-" {
+            app.ui.data(&out);
+        } else if self.file.exists() && !app.ui.wishes.yes && !app.ui.confirm(&format!("{} exists; replace it?", self.file.display()))? {
+            return Err(Error::new(Kind::Decision, "nothing was written").hint("choose another file"));
+        } else if !app.ui.wishes.dry_run {
+            disk::write(&app.env.absolute(&self.file), out.as_bytes())?;
+        }
+        app.ui.say(&format!("{} exported", count(number, "memory", "memories")));
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! What a short answer is about: the question it answers, or the need named just before.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Scene;
+use super::clause::{Clause, subject_tokens};
+use super::cues::Mark;
+use super::shape;
+use crate::text::{sentences, words};
+
+/// The sentence that names the subject of an elliptic choice, with its turn: earlier in this turn, else the question
+/// of the assistant, else the last question or need of the user.
+pub fn subject<'a>(scene: &Scene<'a>, earlier: &[&'a str]) -> Option<(u32, &'a str)> {
+    let full = |text: &&str| {
+        let clause = Clause::new(text, scene.language);
+        subject_tokens(text).len() >= 2
+            && (clause.asks() || !(clause.is_open() || clause.has(Mark::Order) || clause.raw_has(Mark::Correct)))
+    };
+    let own = earlier.iter().rev().copied().find(|s| full(s)).map(|s| (scene.turn.number, s));
+    own.or_else(|| choice_question(scene)).or_else(|| {
+        let turn = scene.user_before?;
+        sentences::split(&turn.text).into_iter().rev().find(full).map(|s| (turn.number, s))
+    })
+}
+
+/// The last question for a choice: the assistant's of the turn before, else the user's own.
+pub fn choice_question<'a>(scene: &Scene<'a>) -> Option<(u32, &'a str)> {
+    let asks = |text: &&str| {
+        let clause = Clause::new(text, scene.language);
+        clause.asks() && clause.has(Mark::ChoiceQuestion) && subject_tokens(text).len() >= 2
+    };
+    [scene.before, scene.user_before].into_iter().flatten().find_map(|turn| {
+        // Only what is asked at the end of a turn waits for an answer.
+        let all = sentences::split(&turn.text);
+        let last = if turn.number == scene.user_before.map_or(0, |t| t.number) { all.len() } else { all.len().min(2) };
+        all.into_iter().rev().take(last).find(asks).map(|s| (turn.number, s))
+    })
+}
+
+/// A question or need as a heading: without question words and the alternatives it asks about.
+pub fn phrase(sentence: &str) -> String {
+    static ASKING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)(?-u:\b)(?:which|what|where|how|who|should|shall|do|does|would|could|can|we|you|i|want|like|to use|use|prefer|go for|go with|best|better|need|needs|somewhere|something|think|about|is|are|the|a|an|it|ok|so|have|already)(?-u:\b)",
+            r"|选哪个好?|用哪个好?|哪个好|哪种好?|还是|怎么(?:做|存|放|选|处理|弄)?(?:比较好|好)?|要不要|什么|帮我|看下|吗|呢|好$",
+            r"|は?(?:何がいい|何にする|どうする|どうしましょう|どれがいい|どれにする)|(?:은|는)? ?(?:뭐가 좋을까|어떻게 하지|어떻게 할까)",
+        ))
+        .ok()
+    });
+    let text = sentence.trim_end_matches(['?', '？', '。', '.', '!']);
+    let clause = Clause::new(sentence, words::language(sentence));
+    if !clause.asks() {
+        return words::clip(&shape::tidy(&clause.body), 40.0);
+    }
+    let stripped = match ASKING.as_ref() {
+        Some(p) => p.replace_all(text, " ").into_owned(),
+        None => text.to_owned(),
+    };
+    let short = shape::tidy(&stripped.replace("  ", " "));
+    words::clip(if subject_tokens(&short).is_empty() { text } else { &short }, 40.0)
+}

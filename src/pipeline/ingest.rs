@@ -1,0 +1,210 @@
+//! The run over many files: reads one conversation at a time, extracts a few at once, commits each in order.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use super::prepare::{Origin, Prepared, prepare};
+use super::settle::settle;
+use super::{SessionReport, sources::Sources};
+use crate::env::Env;
+use crate::error::{Error, Kind, Result};
+use crate::extract::{Extraction, Extractor, Job};
+use crate::model::Conversation;
+use crate::store::{GLOBAL, Snapshot, Store};
+use crate::transcript::{self, ReadOptions, Reading};
+
+/// Which project a conversation belongs to; decided by the caller, who knows flags and repositories.
+pub type ProjectOf<'a> = dyn Fn(&Conversation) -> Result<(String, Option<String>)> + 'a;
+
+/// What a run works with.
+pub struct Run<'a> {
+    /// Clock and ids.
+    pub env: &'a Env,
+    /// Where memories are.
+    pub store: &'a Store,
+    /// Who extracts.
+    pub extractor: &'a dyn Extractor,
+    /// Project of a conversation, and a note for its receipt.
+    pub project_of: &'a ProjectOf<'a>,
+    /// Only conversations on or after this day.
+    pub since: Option<&'a str>,
+    /// Conversations extracted at once.
+    pub concurrency: usize,
+    /// More replaced memories than this stop the run.
+    pub max_supersedes: usize,
+    /// Store nothing.
+    pub dry_run: bool,
+    /// Called with the name of each file as it begins, and after the last.
+    pub on_file: &'a dyn Fn(&Path),
+}
+
+/// What a run did. `failure` is the error that ended it early; everything before it is stored.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// One per conversation, in order.
+    pub sessions: Vec<SessionReport>,
+    /// Why it ended early.
+    pub failure: Option<Error>,
+    /// Files that could not be read as transcripts, each with its error.
+    pub unreadable: Vec<(PathBuf, Error)>,
+}
+
+/// Reads `files` and stores what they hold.
+pub fn ingest(run: &Run<'_>, files: &Sources) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut batch = Batch { run, queue: Vec::new() };
+    for path in &files.files {
+        (run.on_file)(path);
+        let mut held: Vec<Conversation> = Vec::new();
+        let mut failure = None;
+        let read = read(path, &mut |conversation| {
+            if failure.is_some() {
+                return;
+            }
+            held.push(conversation);
+            // The last one waits for the end of the file, which brings the cursor and the problems.
+            if held.len() > 1 {
+                let conversation = held.remove(0);
+                failure = batch.take(conversation, path, &Reading::default(), &mut outcome).err();
+            }
+        });
+        match read {
+            Ok(reading) => {
+                if let (Some(conversation), None) = (held.pop(), &failure) {
+                    failure = batch.take(conversation, path, &reading, &mut outcome).err();
+                } else if failure.is_none() {
+                    outcome.sessions.push(empty(path, reading));
+                }
+            }
+            Err(error) => outcome.unreadable.push((path.clone(), error)),
+        }
+        if failure.is_some() {
+            outcome.failure = failure;
+            return outcome;
+        }
+    }
+    outcome.failure = batch.flush(&mut outcome).err();
+    outcome
+}
+
+/// Reads one file, one conversation at a time.
+///
+/// # Errors
+/// When the file cannot be opened or read, or is no transcript.
+pub fn read(path: &Path, out: &mut dyn FnMut(Conversation)) -> Result<Reading> {
+    let unreadable = |e: &std::io::Error| Error { kind: Kind::NoTranscript, ..Error::io("read", path, e) };
+    let file = File::open(path).map_err(|e| unreadable(&e))?;
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let options = ReadOptions { file_name: name, ..ReadOptions::default() };
+    transcript::read(&mut BufReader::with_capacity(1 << 18, file), &options, out)
+        .map_err(|e| Error { message: format!("{}: {}", path.display(), e.message), ..e })
+}
+
+fn empty(path: &Path, reading: Reading) -> SessionReport {
+    SessionReport {
+        source: path.display().to_string(),
+        format: reading.format.to_owned(),
+        problems: reading.problems,
+        skipped: Some("no conversation in it".to_owned()),
+        ..SessionReport::default()
+    }
+}
+
+/// Conversations that wait to be extracted together.
+struct Batch<'a, 'r> {
+    run: &'a Run<'r>,
+    queue: Vec<Prepared>,
+}
+
+impl Batch<'_, '_> {
+    fn take(&mut self, conversation: Conversation, path: &Path, reading: &Reading, outcome: &mut Outcome) -> Result<()> {
+        let run = self.run;
+        if let (Some(since), Some(day)) = (run.since, conversation.day())
+            && day < since
+        {
+            return Ok(());
+        }
+        let (project, note) = (run.project_of)(&conversation)?;
+        if self.queue.iter().any(|p| p.report.project == project && p.record.as_ref().is_some_and(|r| r.transcript == conversation.session))
+        {
+            // The same session twice in one batch: the first must be stored before the second is compared with it.
+            self.flush(outcome)?;
+        }
+        let snapshots = snapshots(run.store, &project)?;
+        let (now, today) = (run.env.now(), run.env.today());
+        let origin = Origin { source: &path.display().to_string(), project: &project, today: &today, now: &now };
+        let refs: Vec<&Snapshot> = snapshots.iter().collect();
+        let mut prepared = prepare(conversation, origin, &refs, &reading.cursor, reading.problems.clone());
+        prepared.report.extractor = run.extractor.name().to_owned();
+        prepared.report.notes.extend(note);
+        self.queue.push(prepared);
+        if self.queue.iter().filter(|p| p.job.is_some()).count() >= run.concurrency.max(1) { self.flush(outcome) } else { Ok(()) }
+    }
+
+    /// Extracts what waits, together, then commits in order. What was answered before a failure is stored.
+    fn flush(&mut self, outcome: &mut Outcome) -> Result<()> {
+        let queue = std::mem::take(&mut self.queue);
+        let jobs: Vec<Option<&Job>> = queue.iter().map(|p| p.job.as_ref()).collect();
+        let (mut answers, interrupted) = extract_all(self.run.extractor, &jobs)?;
+        let mut first_failure = interrupted.then(|| {
+            Error::new(Kind::Interrupted, "interrupted; what was answered is stored")
+                .hint("the same command goes on where this one stopped")
+        });
+        for (i, prepared) in queue.into_iter().enumerate() {
+            let extraction = match answers.get_mut(i).and_then(Option::take) {
+                Some(Ok(extraction)) => extraction,
+                Some(Err(error)) => {
+                    first_failure = first_failure.or(Some(error));
+                    continue;
+                }
+                None if prepared.job.is_some() => continue,
+                None => Extraction::default(),
+            };
+            match settle(self.run, prepared, extraction) {
+                Ok(report) => outcome.sessions.push(report),
+                Err(error) => first_failure = first_failure.or(Some(error)),
+            }
+        }
+        first_failure.map_or(Ok(()), Err)
+    }
+}
+
+/// The project's snapshot, then the global one if there is one.
+pub fn snapshots(store: &Store, project: &str) -> Result<Vec<Snapshot>> {
+    let mut all = vec![store.snapshot(project)?];
+    if project != GLOBAL {
+        all.push(store.snapshot(GLOBAL)?);
+    }
+    Ok(all)
+}
+
+type Answers = Vec<Option<Result<Extraction>>>;
+
+/// Runs all jobs at once on a current-thread runtime; Ctrl-C ends the waiting and keeps what has come.
+fn extract_all(extractor: &dyn Extractor, jobs: &[Option<&Job>]) -> Result<(Answers, bool)> {
+    let mut answers: Answers = jobs.iter().map(|_| None).collect();
+    if jobs.iter().all(Option::is_none) {
+        return Ok((answers, false));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| Error::failure(format!("the runtime for network calls cannot start: {e}")))?;
+    let interrupted = runtime.block_on(async {
+        let mut pending: FuturesUnordered<_> =
+            jobs.iter().enumerate().filter_map(|(i, job)| job.map(|job| async move { (i, extractor.extract(job).await) })).collect();
+        loop {
+            tokio::select! {
+                biased;
+                next = pending.next() => match next {
+                    Some((i, answer)) => answers[i] = Some(answer),
+                    None => return false,
+                },
+                _ = tokio::signal::ctrl_c() => return true,
+            }
+        }
+    });
+    Ok((answers, interrupted))
+}

@@ -1,0 +1,56 @@
+//! Which stored memories a conversation is shown with: few, and always what is still open.
+
+use std::collections::BTreeSet;
+
+use crate::extract::Known;
+use crate::model::{Conversation, Kind, Memory, Speaker, State};
+use crate::store::Snapshot;
+use crate::text::words;
+
+/// At most this many are shown (facts: users-and-extraction §2.8).
+pub const MAX_KNOWN: usize = 40;
+
+/// Selects by shared content words and exact tokens with what was said behind `after_turn`; open todos and pending
+/// conflicts always come along. The order and the aliases depend only on the memories and the words.
+pub fn select(snapshots: &[&Snapshot], conversation: &Conversation, after_turn: u32) -> Vec<Known> {
+    let mut said = BTreeSet::new();
+    for turn in conversation.turns.iter().filter(|t| t.number > after_turn && matches!(t.speaker, Speaker::User | Speaker::Assistant)) {
+        said.extend(words::tokens(&turn.text));
+        said.extend(words::exact(&turn.text));
+    }
+    let mut ranked: Vec<(usize, &Memory)> = Vec::new();
+    for snapshot in snapshots {
+        let disputed: BTreeSet<&str> = snapshot
+            .catalogue
+            .conflicts
+            .iter()
+            .filter(|c| c.state == "pending")
+            .flat_map(|c| [c.older.as_str(), c.newer.as_str()])
+            .collect();
+        for entry in &snapshot.entries {
+            let memory = &entry.memory;
+            let open = memory.kind == Kind::Todo && memory.state == State::Valid;
+            let always = if open || disputed.contains(memory.id.as_str()) { MAX_KNOWN } else { 0 };
+            let shared = words_of(memory).intersection(&said).count();
+            if shared + always > 0 {
+                ranked.push((shared + always, memory));
+            }
+        }
+    }
+    ranked.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| day(y).cmp(&day(x))).then_with(|| x.summary.cmp(&y.summary)));
+    ranked.truncate(MAX_KNOWN);
+    let known = |(i, (_, memory)): (usize, (usize, &Memory))| Known { alias: format!("m{:02}", i + 1), memory: memory.clone() };
+    ranked.into_iter().enumerate().map(known).collect()
+}
+
+fn words_of(memory: &Memory) -> BTreeSet<String> {
+    let text = format!("{} {} {}", memory.topic.as_deref().unwrap_or_default(), memory.summary, memory.keywords.join(" "));
+    let mut set = words::token_set(&text);
+    set.extend(words::exact(&text));
+    set
+}
+
+/// The day a memory was said: of its session, else of its creation.
+pub fn day(memory: &Memory) -> Option<&str> {
+    memory.session.as_deref().or(memory.created.as_deref()).and_then(|t| t.get(..10))
+}

@@ -1,0 +1,118 @@
+//! What time does to memories: dates pass, transient notes go to history, unused working memories go to the archive.
+//!
+//! Nothing is ever called done and nothing is lost. Not here: when this runs (`prune`), and writing.
+
+use std::collections::BTreeSet;
+
+use jiff::civil::Date;
+
+use crate::model::{Change, Id, Kind, Layer, Memory, State};
+use crate::store::{Entry, Snapshot};
+
+/// How fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Transient notes older than this many days go.
+    pub prune_days: u32,
+    /// A working memory goes to the archive after this many days of project activity without access.
+    pub decay_days: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { prune_days: 7, decay_days: 30 }
+    }
+}
+
+/// One change with its reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decayed {
+    /// To be put into a plan.
+    pub change: Change,
+    /// In a few words, for people.
+    pub reason: String,
+}
+
+/// What has to go or change on `today` (`YYYY-MM-DD`), in the order of the files. A day that cannot be read changes nothing.
+pub fn decay(snapshot: &Snapshot, today: &str, settings: &Settings) -> Vec<Decayed> {
+    let Ok(now) = today.parse::<Date>() else { return Vec::new() };
+    let active = active_days(snapshot, now);
+    let disputed = disputed(snapshot);
+    let fate = |entry: &Entry| {
+        let memory = &entry.memory;
+        // Silence decides no dispute.
+        if disputed.contains(memory.id.as_str()) {
+            return lapse(memory, today);
+        }
+        prune(entry, now, settings.prune_days).or_else(|| lapse(memory, today)).or_else(|| {
+            let unused = unused_days(snapshot, entry, &active)?;
+            archive(memory, unused, settings.decay_days)
+        })
+    };
+    snapshot.entries.iter().filter_map(fate).collect()
+}
+
+/// A transient note past its days goes; history keeps it, and it may come back.
+fn prune(entry: &Entry, now: Date, days: u32) -> Option<Decayed> {
+    let memory = &entry.memory;
+    let age = memory.day()?.until(now).ok()?.get_days();
+    let old = memory.layer == Layer::Transient && !memory.pinned && i64::from(age) > i64::from(days);
+    let change = || Change::Forget { id: memory.id.clone(), tombstone: None };
+    old.then(|| Decayed { change: change(), reason: format!("transient, {age} days old") })
+}
+
+/// A date that has passed.
+fn lapse(memory: &Memory, today: &str) -> Option<Decayed> {
+    let until = memory.validity.until_date()?;
+    if memory.state != State::Valid || until >= today {
+        return None;
+    }
+    let mut lapsed = memory.clone();
+    lapsed.state = State::Lapsed;
+    Some(Decayed { change: Change::Amend(lapsed), reason: format!("held until {until}") })
+}
+
+/// A working memory that nobody used while the project went on.
+fn archive(memory: &Memory, unused: usize, days: u32) -> Option<Decayed> {
+    let exempt = memory.pinned || matches!(memory.kind, Kind::Preference | Kind::Convention);
+    let old = memory.layer == Layer::Working && !exempt && unused >= days as usize;
+    let change = || Change::Archive { id: memory.id.clone() };
+    old.then(|| Decayed { change: change(), reason: format!("not used on {unused} days of work") })
+}
+
+fn date(text: &str) -> Option<Date> {
+    text.get(..10)?.parse().ok()
+}
+
+/// Days on which the project had a conversation or a memory was used, up to today.
+fn active_days(snapshot: &Snapshot, now: Date) -> BTreeSet<Date> {
+    let sessions = snapshot.catalogue.sessions.iter().map(|s| s.session.as_str());
+    let accesses = snapshot.catalogue.memories.values().filter_map(|m| m.last_access.as_deref());
+    sessions.chain(accesses).filter_map(date).filter(|day| *day <= now).collect()
+}
+
+/// Active days since a memory was last used, or came into the store. `None` if neither day is known.
+fn unused_days(snapshot: &Snapshot, entry: &Entry, active: &BTreeSet<Date>) -> Option<usize> {
+    let memory = &entry.memory;
+    let used = snapshot.catalogue.memories.get(memory.id.as_str()).and_then(|u| u.last_access.as_deref()).and_then(date);
+    // After a backfill of old conversations the days that count begin with the backfill.
+    let session = |name: &String| snapshot.catalogue.sessions.iter().find(|s| s.session == *name);
+    let ingested = memory.session.as_ref().and_then(session).and_then(|s| date(&s.ingested));
+    let since = [used, ingested, memory.day()].into_iter().flatten().max()?;
+    Some(active.iter().filter(|day| **day > since).count())
+}
+
+/// Ids in a dispute that waits for a person.
+fn disputed(snapshot: &Snapshot) -> BTreeSet<&str> {
+    let pending = snapshot.catalogue.conflicts.iter().filter(|c| c.state == "pending");
+    pending.flat_map(|c| [c.older.as_str(), c.newer.as_str()]).collect()
+}
+
+/// The entry a change is about.
+pub fn subject(change: &Change) -> Option<&Id> {
+    match change {
+        Change::Amend(memory) => Some(&memory.id),
+        Change::Archive { id } | Change::Forget { id, .. } => Some(id),
+        _ => None,
+    }
+}
