@@ -154,6 +154,10 @@ impl<'a> Talk<'a> {
 
     /// A date worked out from a word of time ("Friday", 月底): a real day near the conversation. Also its year or month.
     fn resolved(&self, token: &str) -> bool {
+        // The day of the conversation itself is no invention.
+        if token == self.day {
+            return true;
+        }
         if !self.timed {
             return false;
         }

@@ -95,21 +95,65 @@ const SHARED_BY_LIGHT: (usize, usize) = (2, 6);
 
 /// A clause of the summary and the clause of the quotes nearest to it must both affirm or both deny, and the summary may
 /// not deny more often than the quotes give reason to.
-pub(super) fn same_way_round(draft: &mut Draft, _: &Scene) -> Finding {
+pub(super) fn same_way_round(draft: &mut Draft, scene: &Scene) -> Finding {
     if draft.candidate.state != State::Valid {
         // "X was considered, rejected" turns its quote round by its nature.
         return Finding::Fine;
     }
     let quoted = draft.quoted();
     let ignored = common_marks(&fold(&draft.candidate.summary), &fold(&quoted));
-    let said: Vec<Spoken> = clauses(&quoted).iter().map(|c| Spoken::of(c, &ignored)).collect();
-    let claimed: Vec<Spoken> = clauses(&draft.candidate.summary).iter().map(|c| Spoken::of(c, &ignored)).collect();
+    let mut said: Vec<Spoken> = clauses(&quoted).iter().map(|c| Spoken::of(c, &ignored)).collect();
+    for (at, _) in clauses(&quoted).iter().enumerate().filter(|(_, c)| starts_with_any(&c.text, ELLIPTIC)) {
+        // "It still asks. It should not.": the first clause is what the second denies.
+        if let Some(before) = at.checked_sub(1).and_then(|before| said.get_mut(before)) {
+            before.polarity.open = true;
+        }
+    }
+    let around = token_set(&format!("{}\n{}", scene.sheet.window(&draft.evidence, REACH), scene.pointed(draft)));
+    let parts = clauses(&draft.candidate.summary);
+    let parts = parts.iter().enumerate().filter(|(at, c)| *at == 0 || !is_tail(c, &around));
+    let claimed: Vec<Spoken> = parts.map(|(_, c)| Spoken::of(c, &ignored)).collect();
     let denials = claimed.iter().filter(|c| c.polarity.denials > 0).count();
     let reasons = clauses(&quoted).iter().map(polarity).filter(|p| p.denials + p.removals > 0 || p.limited).count();
     if denials > reasons && same_script(draft) || claimed.iter().any(|clause| clause.turned_round(&claimed, &said)) {
         return Finding::Doubt(Code::ENeg);
     }
     Finding::Fine
+}
+
+/// Denials that mean the clause before them.
+const ELLIPTIC: &[&str] = &[
+    "it should not",
+    "it shouldn't",
+    "it must not",
+    "it mustn't",
+    "that should not",
+    "that shouldn't",
+    "this should not",
+    "this shouldn't",
+    "they should not",
+    "they shouldn't",
+    "which it should not",
+    "which it shouldn't",
+    "不应该",
+    "不该",
+    "这样不行",
+];
+
+/// Beginnings of a tail that names what the choice leaves behind: "…, no longer yarn", "，不再用 npm".
+const TAILS: &[&str] =
+    &["not ", "no longer ", "never ", "instead of ", "rather than ", "without ", "no ", "不再", "不是", "不用", "而不是", "而非", "别用"];
+
+fn starts_with_any(text: &str, starts: &[&str]) -> bool {
+    starts.iter().any(|start| text.starts_with(start))
+}
+
+/// Whether a later clause of the summary only names, as left behind, something that was spoken of. It says nothing new:
+/// the choice itself stands in the first clause.
+fn is_tail(clause: &Clause, around: &BTreeSet<String>) -> bool {
+    let words: Vec<String> = token_set(&clause.text).into_iter().filter(|t| !DENYING.contains(&t.as_str())).collect();
+    let known = words.iter().filter(|w| around.contains(*w)).count();
+    starts_with_any(&clause.text, TAILS) && words.len() <= 8 && 2 * known >= words.len()
 }
 
 /// A clause with its content words and its sign.
