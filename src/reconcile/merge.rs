@@ -187,7 +187,9 @@ impl<'a> Merge<'a> {
         if !todo::speaks_of(memory, todo) {
             return false;
         }
-        memory.relations.push(Relation { id: todo.id.clone(), kind: RelationType::Completes });
+        // The finished entry closes the open one and is what holds from now on.
+        let link = |kind| Relation { id: todo.id.clone(), kind };
+        memory.relations.extend([link(RelationType::Completes), link(RelationType::Supersedes)]);
         self.out.completed.push(todo.id.clone());
         if let Some(fresh) = self.fresh.iter_mut().find(|m| m.id == todo.id) {
             fresh.state = State::Done;

@@ -111,11 +111,12 @@ pub(super) fn same_way_round(draft: &mut Draft, scene: &Scene) -> Finding {
     }
     let around = token_set(&format!("{}\n{}", scene.sheet.window(&draft.evidence, REACH), scene.pointed(draft)));
     let parts = clauses(&draft.candidate.summary);
-    let parts = parts.iter().enumerate().filter(|(at, c)| *at == 0 || !is_tail(c, &around));
-    let claimed: Vec<Spoken> = parts.map(|(_, c)| Spoken::of(c, &ignored)).collect();
-    let denials = claimed.iter().filter(|c| c.polarity.denials > 0).count();
+    let claimed: Vec<Spoken> = parts.iter().map(|c| Spoken::of(c, &ignored)).collect();
+    let tail = |(at, _): &(usize, &Spoken)| *at > 0 && parts.get(*at).is_some_and(|c| is_tail(c, &around));
+    let judged: Vec<&Spoken> = claimed.iter().enumerate().filter(|pair| !tail(pair)).map(|(_, c)| c).collect();
+    let denials = judged.iter().filter(|c| c.polarity.denials > 0).count();
     let reasons = clauses(&quoted).iter().map(polarity).filter(|p| p.denials + p.removals > 0 || p.limited).count();
-    if denials > reasons && same_script(draft) || claimed.iter().any(|clause| clause.turned_round(&claimed, &said)) {
+    if denials > reasons && same_script(draft) || judged.iter().any(|clause| clause.turned_round(&claimed, &said)) {
         return Finding::Doubt(Code::ENeg);
     }
     Finding::Fine
