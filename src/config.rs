@@ -68,6 +68,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("store.prune_days", "7", &[], "prune removes transient notes older than this many days (history keeps them)."),
     setting("store.decay_days", "30", &[], "A working memory not used for this many active days moves to the archive."),
     setting("store.max_supersedes", "5", &[], "A run that would replace more memories than this stops and shows its plan."),
+    setting("store.wait_seconds", "30", &[], "How long to wait for another claude-mem that is writing."),
     setting("store.trust_hand_edits", "true", &[], "false holds entries that appeared without claude-mem back until they are adopted."),
 ];
 

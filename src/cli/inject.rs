@@ -53,13 +53,13 @@ impl InjectArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let request = self.request(app)?;
         let store = app.store()?;
-        let mut snapshots = app.snapshots(&store, false)?;
+        let mut snapshots = trusted(app, &store)?;
         let mut injection = inject(&snapshots, &request);
         if !injection.conflicts.is_empty() {
             let pairs = count(injection.conflicts.len(), "pair of memories disagrees", "pairs of memories disagree");
             app.ui.warn(&format!("{pairs}; both sides are shown as a question"));
             if app.ui.can_ask() && !self.print && review::settle_pairs(app, &store, &injection.conflicts)? {
-                snapshots = app.snapshots(&store, false)?;
+                snapshots = trusted(app, &store)?;
                 injection = inject(&snapshots, &request);
             }
         }
@@ -107,6 +107,23 @@ impl InjectArgs {
         }
         Ok(())
     }
+}
+
+/// What may be given: with `store.trust_hand_edits = false`, nothing that appeared or changed outside and was not adopted.
+fn trusted(app: &App, store: &Store) -> Result<Vec<Snapshot>> {
+    let mut snapshots = app.snapshots(store, false)?;
+    if !store.trust_hand_edits {
+        for snapshot in &mut snapshots {
+            let before = snapshot.entries.len();
+            snapshot.entries.retain(|e| !snapshot.hand_edits.contains(&e.memory.id));
+            let held = before - snapshot.entries.len();
+            if held > 0 {
+                let entries = count(held, "entry", "entries");
+                app.ui.warn(&format!("{entries} of {} appeared outside claude-mem and are held back: claude-mem review", snapshot.project));
+            }
+        }
+    }
+    Ok(snapshots)
 }
 
 fn inject(snapshots: &[Snapshot], request: &Request) -> Injection {

@@ -52,7 +52,7 @@ impl RefineArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
-        let snapshot = store.snapshot(&app.project(&store)?)?;
+        let snapshot = app.read(&store, &app.project(&store)?)?;
         let only = self.id.iter().map(|id| app.find(&store, id).map(|(_, e)| e.memory.id)).collect::<Result<Vec<_>>>()?;
         let mut proposals = lint::lint(&snapshot, &app.env.today());
         let read = self.ask_model(app, &snapshot, &only, &mut proposals)?;

@@ -99,7 +99,8 @@ impl<'a> Merge<'a> {
         let pointed = pointers.iter().filter(|(id, kind)| *kind == RelationType::Duplicate && *id != memory.id).find_map(|(id, _)| {
             let old = self.look(id)?;
             let known: BTreeSet<String> = exact(&format!("{} {}", old.summary, old.reason.as_deref().unwrap_or_default()));
-            (old.state == memory.state && exact(&memory.summary).is_subset(&known) && clash(old, memory).is_none_or(|c| !c.same_slot)).then(|| id.clone())
+            (old.state == memory.state && exact(&memory.summary).is_subset(&known) && clash(old, memory).is_none_or(|c| !c.same_slot))
+                .then(|| id.clone())
         });
         pointed.or_else(|| {
             self.everything()
@@ -307,7 +308,8 @@ impl<'a> Merge<'a> {
         }
         for dependant in found {
             // The item has its own id; the record keeps the id of the entry that it is about.
-            let item = ReviewItem { id: (self.context.new_id)()?, ..review_item(&dependant, vec![Code::EOverturned], self.context.project) };
+            let item =
+                ReviewItem { id: (self.context.new_id)()?, ..review_item(&dependant, vec![Code::EOverturned], self.context.project) };
             self.items.push(item);
         }
         Ok(())

@@ -17,4 +17,5 @@ mod support;
 mod text;
 mod tidy;
 mod transcripts;
+mod trouble;
 mod worked_example;

@@ -34,8 +34,25 @@ pub(super) fn covered(draft: &mut Draft, scene: &Scene) -> Finding {
 
 /// Words of the note itself, which nobody says: who it is about, that something was considered.
 const FRAMING: &[&str] = &[
-    "the user", "user", "the assistant", "was considered", "considered", "rejected", "because", "用户", "助手", "曾考虑", "否决", "因为", "因", "ユーザー", "検討", "却下", "사용자",
-    "검토", "기각",
+    "the user",
+    "user",
+    "the assistant",
+    "was considered",
+    "considered",
+    "rejected",
+    "because",
+    "用户",
+    "助手",
+    "曾考虑",
+    "否决",
+    "因为",
+    "因",
+    "ユーザー",
+    "検討",
+    "却下",
+    "사용자",
+    "검토",
+    "기각",
 ];
 
 /// Part of the CJK letters of a summary that must have been said, where word order and filler words hide the bigrams.

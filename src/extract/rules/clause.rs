@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::cues::{Mark, Needs, Rule, Table, known_nouns, table};
+use crate::model::Kind;
 use crate::text::words::{self, Language};
 
 /// Points from which a clause is stored without asking a person.
@@ -136,8 +137,10 @@ impl<'a> Clause<'a> {
         if !enough {
             return 0;
         }
-        // "I always want that": says nothing by itself.
-        if !concrete && (self.has(Mark::Pronoun) || (self.has(Mark::Leans) && (rule.name == "setting" || self.tokens().len() < 3))) {
+        // "I always want that", "cut it to five": say nothing by themselves.
+        let object = self.body.split_whitespace().nth(1).is_some_and(|w| matches!(w, "it" | "them" | "that" | "this"));
+        let leans = self.has(Mark::Leans) && (self.tokens().len() < 3 || (object && rule.kind == Kind::Decision));
+        if !concrete && (self.has(Mark::Pronoun) || leans) {
             return 0;
         }
         let tokens = self.tokens();

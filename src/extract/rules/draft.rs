@@ -103,7 +103,6 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
             last.candidate.until_date = date.clone();
             last.candidate.until_event = event.clone();
         }
-        evidence.extend(last.candidate.evidence.first().cloned());
         summary = shape::fit(&format!(
             "{summary} ({})",
             shape::keywords(&last.candidate.summary).into_iter().take(3).collect::<Vec<_>>().join(", ")
