@@ -159,7 +159,10 @@ fn fail(wishes: Wishes, error: &Error) -> ExitCode {
 /// The program: the surroundings, then one command line.
 pub fn main(args: Vec<OsString>) -> ExitCode {
     match Env::system() {
-        Ok(env) => run(args, &env),
+        Ok(env) => {
+            crate::store::disk::crash_at(env.var("CLAUDE_MEM_CRASH_AT"));
+            run(args, &env)
+        }
         Err(error) => fail(Wishes::default(), &error),
     }
 }

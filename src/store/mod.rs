@@ -136,7 +136,7 @@ impl Store {
         let store = Self { home, now: now.to_owned(), wait: WAIT, trust_hand_edits: true };
         let mut notices = Vec::new();
         if journal::is_open(&store.home) {
-            match journal::lock(&store.home, Duration::from_secs(2)) {
+            match journal::lock(&store.home, Duration::from_millis(300)) {
                 Ok(lock) => notices.extend(journal::recover(&store.home, &lock)?),
                 // Somebody is at work right now; reading waits for that by itself.
                 Err(error) if error.kind == Kind::Busy => {}
