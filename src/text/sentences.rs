@@ -161,7 +161,7 @@ fn closing(text: &str, mut at: usize) -> usize {
     for c in text[at..].chars() {
         match c {
             '.' | '!' | '?' | '。' | '！' | '？' | '"' | '\'' | ')' | '）' | '”' | '’' | '」' | '』' | '…' | '*' => {
-                at += c.len_utf8()
+                at += c.len_utf8();
             }
             _ => break,
         }

@@ -10,6 +10,7 @@ mod perfect;
 mod readme;
 mod recall;
 mod reconcile;
+mod rules;
 mod store;
 mod store_edits;
 mod store_projects;

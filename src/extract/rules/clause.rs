@@ -161,7 +161,8 @@ impl<'a> Clause<'a> {
             - light(Mark::Pronoun) * 2
             - light(Mark::Cosmetic) * 2
             - heavy(!rule.order_ok && self.has(Mark::Order))
-            - heavy(self.has(Mark::Observation))
+            // What is broken may well be what has to be done.
+            - heavy(rule.kind != Kind::Todo && self.has(Mark::Observation))
     }
 }
 

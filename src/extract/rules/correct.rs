@@ -60,8 +60,8 @@ pub fn apply(scene: &Scene<'_>, clause: &Clause<'_>, before: &[&str], after: &[&
 /// slip the right value must stand nearly alone, in the same unit.
 fn mend(scene: &Scene<'_>, clause: &Clause<'_>, after: &[&str], drafts: &mut [Draft], slip: bool) -> Effect {
     let now = scene.turn.number;
-    let near = |d: &&mut Draft| d.stands() && d.turn + 6 >= now;
-    let Some((index, draft)) = drafts.iter_mut().enumerate().rev().find(|(_, d)| near(&d)) else { return Effect::default() };
+    let near = |d: &Draft| d.stands() && d.turn + 6 >= now;
+    let Some((index, draft)) = drafts.iter_mut().enumerate().rev().find(|(_, d)| near(d)) else { return Effect::default() };
     let old = values(&draft.candidate.summary);
     let adjust = clause.has(Mark::Adjust);
     let alone = |text: &str| words::tokens(text).len() <= 4;

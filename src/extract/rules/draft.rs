@@ -7,7 +7,7 @@ use super::cues::Mark;
 use super::shape;
 use super::{Scene, correct, thread};
 use crate::model::{Candidate, Kind, Layer, Quote, State, Strength};
-use crate::text::words;
+use crate::text::words::{self, Language};
 
 /// A candidate with what later turns need to find it again.
 #[derive(Clone, Debug)]
@@ -87,10 +87,11 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
             return None;
         }
     }
-    let leans = clause.has(Mark::Leans) || words::tokens(&summary).len() < 4;
+    let few = words::tokens(&summary).len();
+    let leans = few < 4 || (clause.has(Mark::Leans) && (few <= 5 || clause.language != Language::English));
     if kind == Kind::Todo && !named && leans && !rule.is_marker() {
         // "take it out again", 就改回来: about what was said last.
-        let Some(last) = drafts.iter_mut().rev().find(|d| d.turn + 4 >= scene.turn.number && !d.gone) else { return None };
+        let last = drafts.iter_mut().rev().find(|d| d.turn + 4 >= scene.turn.number && !d.gone)?;
         if words::tokens(&summary).len() < 3 && date.is_none() {
             return None;
         }
@@ -127,7 +128,8 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
             evidence.insert(0, Quote { turn, quote: shape::quote(source) });
         }
     }
-    if summary.chars().filter(|c| c.is_alphanumeric()).count() < 3 {
+    evidence.retain(|q| !q.quote.is_empty());
+    if evidence.is_empty() || summary.chars().filter(|c| c.is_alphanumeric()).count() < 3 {
         return None;
     }
     let temporary = clause.has(Mark::Temporary) && kind != Kind::Preference;

@@ -110,7 +110,7 @@ fn is_of_the_trade(text: &str, language: Language) -> bool {
 fn scene<'a>(job: &'a Job, language: Language, turn: &'a Turn) -> Scene<'a> {
     let turns = &job.conversation.turns;
     let spoken = |t: &&Turn| matches!(t.speaker, Speaker::User | Speaker::Assistant);
-    let before = turns.iter().filter(|t| t.number < turn.number).filter(spoken).next_back().filter(|t| t.speaker == Speaker::Assistant);
+    let before = turns.iter().filter(|t| t.number < turn.number).rfind(spoken).filter(|t| t.speaker == Speaker::Assistant);
     let user_before = turns.iter().rfind(|t| t.number < turn.number && t.speaker == Speaker::User);
     let after = turns.iter().find(|t| t.number > turn.number && t.speaker != Speaker::Harness).filter(|t| t.speaker == Speaker::Assistant);
     let offered = before.map(|t| words::token_set(&t.text)).unwrap_or_default();

@@ -38,6 +38,7 @@ fn subject_words(text: &str) -> usize {
 
 /// Without marks at the ends and politeness; at most the width of a summary, cut at a clause where one ends.
 pub fn tidy(text: &str) -> String {
+    let text = open_part(text);
     let text = text.trim_matches(|c: char| {
         c.is_whitespace() || matches!(c, ',' | '，' | '、' | ';' | '；' | '。' | '.' | '!' | '！' | ':' | '：' | '-' | '–' | '—' | '…')
     });
@@ -94,10 +95,23 @@ pub fn fit(text: &str) -> String {
     }
 }
 
-/// The part of a turn that proves a claim: verbatim, at most 160 characters, cut at a character.
+/// The part of a turn that proves a claim: verbatim, at most 160 characters, cut at a character, without what was
+/// redacted.
 pub fn quote(text: &str) -> String {
+    let text = open_part(text);
     let end = text.char_indices().nth(QUOTE).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or(text).trim().to_owned()
+}
+
+/// The clauses before the first redacted one, or behind the last: a secret's place in a sentence says nothing.
+fn open_part(text: &str) -> &str {
+    const HIDDEN: &str = "[REDACTED";
+    let (Some(first), Some(last)) = (text.find(HIDDEN), text.rfind(HIDDEN)) else { return text };
+    let is_border = |c: char| matches!(c, ',' | '，' | ';' | '；' | '。');
+    let before = text.get(..first).unwrap_or_default();
+    let before = before.rfind(is_border).and_then(|at| before.get(..at)).unwrap_or_default();
+    let after = text.get(last..).and_then(|rest| rest.split_once(is_border)).map_or("", |(_, rest)| rest);
+    if before.chars().count() >= after.chars().count() { before } else { after }
 }
 
 /// The day and the event at which a clause stops holding. A day counts only beside a word that makes it an end.
