@@ -98,6 +98,8 @@ pub enum Needs {
     Word,
     /// A named thing: identifier, path, proper name, known technology.
     Concrete,
+    /// A named thing or a number.
+    Named,
     /// A number, version, address.
     Value,
 }
