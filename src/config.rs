@@ -30,10 +30,30 @@ const fn setting(key: &'static str, default: &'static str, choices: &'static [&'
 
 /// Every setting, in the order of the example file.
 pub const SETTINGS: &[Setting] = &[
-    setting("extractor", "\"auto\"", &["auto", "claude", "rules"], "Who reads conversations: auto (claude if a key is set, else rules), claude, rules."),
-    setting("claude.api_key_env", "\"ANTHROPIC_API_KEY\"", &[], "Name of the variable that holds the API key. Keys are read from nowhere else."),
-    setting("claude.api_key_command", "[]", &[], "Or a command that prints the key, as a list: [\"pass\", \"show\", \"claude\"]. It is run without a shell."),
-    setting("claude.base_url", "\"https://api.anthropic.com\"", &[], "Any Anthropic-compatible server: Ollama is http://localhost:11434, and then nothing leaves this machine."),
+    setting(
+        "extractor",
+        "\"auto\"",
+        &["auto", "claude", "rules"],
+        "Who reads conversations: auto (claude if a key is set, else rules), claude, rules.",
+    ),
+    setting(
+        "claude.api_key_env",
+        "\"ANTHROPIC_API_KEY\"",
+        &[],
+        "Name of the variable that holds the API key. Keys are read from nowhere else.",
+    ),
+    setting(
+        "claude.api_key_command",
+        "[]",
+        &[],
+        "Or a command that prints the key, as a list: [\"pass\", \"show\", \"claude\"]. It is run without a shell.",
+    ),
+    setting(
+        "claude.base_url",
+        "\"https://api.anthropic.com\"",
+        &[],
+        "Any Anthropic-compatible server: Ollama is http://localhost:11434, and then nothing leaves this machine.",
+    ),
     setting("claude.model", "\"claude-haiku-5-5\"", &[], "Model that extracts and refines."),
     setting("claude.max_input_tokens", "24000", &[], "Conversations longer than this are read in chunks."),
     setting("claude.concurrency", "3", &[], "Conversations extracted at the same time."),
@@ -48,6 +68,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("store.prune_days", "7", &[], "prune removes transient notes older than this many days (history keeps them)."),
     setting("store.decay_days", "30", &[], "A working memory not used for this many active days moves to the archive."),
     setting("store.max_supersedes", "5", &[], "A run that would replace more memories than this stops and shows its plan."),
+    setting("store.wait_seconds", "30", &[], "How long to wait for another claude-mem that is writing."),
     setting("store.trust_hand_edits", "true", &[], "false holds entries that appeared without claude-mem back until they are adopted."),
 ];
 
@@ -104,8 +125,11 @@ impl Config {
             if let (Value::String(text), false) = (&value, setting.choices.is_empty())
                 && !setting.choices.contains(&text.as_str())
             {
-                return Err(Error::new(Kind::Config, format!("{}: {} is {text:?}, which is not a choice", place(&source, &path), setting.key))
-                    .hint(format!("use one of: {}", setting.choices.join(", "))));
+                return Err(Error::new(
+                    Kind::Config,
+                    format!("{}: {} is {text:?}, which is not a choice", place(&source, &path), setting.key),
+                )
+                .hint(format!("use one of: {}", setting.choices.join(", "))));
             }
             values.insert(setting.key, (value, source));
         }
@@ -151,7 +175,9 @@ impl Config {
 
 /// `config.example.toml`: every key with its default, commented out.
 pub fn example() -> String {
-    let mut out = String::from("# claude-mem reads this from config.toml in its folder (~/.claude-mem). Every line is a default: remove the # to change it.\n");
+    let mut out = String::from(
+        "# claude-mem reads this from config.toml in its folder (~/.claude-mem). Every line is a default: remove the # to change it.\n",
+    );
     let mut table = "";
     for setting in SETTINGS {
         let (head, name) = setting.key.split_once('.').unwrap_or(("", setting.key));
@@ -278,7 +304,10 @@ mod tests {
     fn the_example_is_the_defaults() {
         let committed = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/config.example.toml")).unwrap();
         assert_eq!(committed, example(), "write config.example.toml anew: it is config::example()");
-        let live: String = example().lines().map(|l| l.strip_prefix("# ").filter(|l| l.contains(" = ")).unwrap_or(l)).fold(String::new(), |a, l| a + l + "\n");
+        let live: String = example()
+            .lines()
+            .map(|l| l.strip_prefix("# ").filter(|l| l.contains(" = ")).unwrap_or(l))
+            .fold(String::new(), |a, l| a + l + "\n");
         assert_eq!(flatten(Path::new("x"), &live).unwrap().len(), SETTINGS.len());
     }
 

@@ -3,8 +3,8 @@
 //! The straight line: `transcript` reads, `text` cleans, `extract` proposes, `extract::ground` checks,
 //! `reconcile` plans, `store` commits; `recall` brings it back. ARCHITECTURE.md has the map.
 
-pub mod clipboard;
 pub mod cli;
+pub mod clipboard;
 pub mod config;
 pub mod env;
 pub mod error;

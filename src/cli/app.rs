@@ -61,6 +61,7 @@ impl<'a> App<'a> {
             self.ui.warn(notice);
         }
         let mut store = opened.store;
+        store.wait = std::time::Duration::from_secs(self.config.number("store.wait_seconds"));
         store.trust_hand_edits = self.config.switch("store.trust_hand_edits");
         Ok(store)
     }
@@ -85,7 +86,11 @@ impl<'a> App<'a> {
             return Ok(Some(name.clone()));
         }
         let there = projects_by_name(store)?.join(", ");
-        let hint = if there.is_empty() { "`claude-mem project init NAME` makes one".to_owned() } else { format!("there are: {there}; `claude-mem project init NAME` makes one") };
+        let hint = if there.is_empty() {
+            "`claude-mem project init NAME` makes one".to_owned()
+        } else {
+            format!("there are: {there}; `claude-mem project init NAME` makes one")
+        };
         Err(Error::new(Kind::Usage, format!("there is no project `{name}`")).hint(hint))
     }
 
@@ -177,10 +182,34 @@ impl<'a> App<'a> {
     /// The snapshots that `--project`, or the working folder, means; with `all`, those of every project.
     pub fn snapshots(&self, store: &Store, all: bool) -> Result<Vec<Snapshot>> {
         if all {
-            return store.projects()?.iter().map(|name| store.snapshot(name)).collect();
+            return store.projects()?.iter().map(|name| self.read(store, name)).collect();
         }
         let project = self.project(store)?;
-        crate::pipeline::ingest::snapshots(store, &project)
+        let mut all = vec![self.read(store, &project)?];
+        if project != GLOBAL {
+            all.push(self.read(store, GLOBAL)?);
+        }
+        Ok(all)
+    }
+
+    /// A project as it is; entries that were typed by hand get their id first, so that they count from the first look on.
+    pub fn read(&self, store: &Store, project: &str) -> Result<Snapshot> {
+        let snapshot = store.snapshot(project)?;
+        if self.ui.wishes.dry_run || !snapshot.problems.iter().any(|p| p.code == "no_id") {
+            return Ok(snapshot);
+        }
+        let plan = &mut |now: &Snapshot| Ok(self.plan(now, "adopt"));
+        match store.update(project, &self.env.now(), &|| self.env.new_id(), plan) {
+            Ok(receipt) => {
+                self.announce(&receipt);
+                store.snapshot(project)
+            }
+            // A folder that cannot be written can still be read.
+            Err(error) => {
+                self.ui.warn(&format!("entries typed by hand could not be taken in: {error}"));
+                Ok(snapshot)
+            }
+        }
     }
 
     /// The one entry that an id, or the beginning of one (4 characters or more), names in any project.
@@ -189,7 +218,7 @@ impl<'a> App<'a> {
         let mut found = Vec::new();
         if wanted.len() >= 4 {
             for project in store.projects()? {
-                let snapshot = store.snapshot(&project)?;
+                let snapshot = self.read(store, &project)?;
                 let hits: Vec<Entry> = snapshot.entries.iter().filter(|e| e.memory.id.as_str().starts_with(&wanted)).cloned().collect();
                 found.extend(hits.into_iter().map(|e| (snapshot.clone(), e)));
             }

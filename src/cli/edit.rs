@@ -62,7 +62,8 @@ impl EditArgs {
             memory.summary = summary.split_whitespace().collect::<Vec<_>>().join(" ");
         }
         if let Some(text) = &self.kind {
-            memory.kind = model::Kind::parse(text).ok_or_else(|| usage("kind", text, "use decision, fact, todo, preference or convention"))?;
+            memory.kind =
+                model::Kind::parse(text).ok_or_else(|| usage("kind", text, "use decision, fact, todo, preference or convention"))?;
         }
         if let Some(text) = &self.layer {
             memory.layer = Layer::parse(text).ok_or_else(|| usage("layer", text, "use transient, working or long-term"))?;
@@ -98,7 +99,8 @@ impl EditArgs {
         let program = command.next().unwrap_or("vi");
         let status = Command::new(program).args(command).arg(file.path()).status();
         let status = status.map_err(|e| {
-            Error::new(Kind::Config, format!("the editor {program} cannot be started: {e}")).hint("set EDITOR, or use flags such as --summary")
+            Error::new(Kind::Config, format!("the editor {program} cannot be started: {e}"))
+                .hint("set EDITOR, or use flags such as --summary")
         })?;
         if !status.success() {
             return Err(Error::failure(format!("the editor ended with {status}, so nothing was changed")).hint("edit again, or use flags"));
@@ -112,7 +114,8 @@ impl EditArgs {
             }
             Err(what) => {
                 let kept = file.into_temp_path().keep().map_err(|e| Error::failure(format!("the edited text could not be kept: {e}")))?;
-                Err(Error::failure(format!("the edited entry cannot be read: {what}")).hint(format!("your text is kept in {}", kept.display())))
+                Err(Error::failure(format!("the edited entry cannot be read: {what}"))
+                    .hint(format!("your text is kept in {}", kept.display())))
             }
         }
     }
@@ -134,7 +137,8 @@ impl EditArgs {
             return Err(Error::new(Kind::Usage, "there is no terminal to edit at").hint("use flags such as --summary TEXT"));
         };
         if memory.summary.is_empty() || words::width(&memory.summary) > words::MAX_WIDTH {
-            return Err(Error::new(Kind::Usage, format!("a summary has 1 to {:.0} wide characters", words::MAX_WIDTH)).hint("say it in one short line"));
+            return Err(Error::new(Kind::Usage, format!("a summary has 1 to {:.0} wide characters", words::MAX_WIDTH))
+                .hint("say it in one short line"));
         }
         if memory == entry.memory {
             app.ui.say("nothing was changed");
@@ -142,7 +146,8 @@ impl EditArgs {
         }
         app.update(&store, &snapshot.project, &mut |now| {
             if now.entry(&memory.id).map(|e| &e.memory) != Some(&entry.memory) {
-                return Err(Error::new(Kind::Busy, format!("{} was changed by somebody else meanwhile", memory.id)).hint("look at it with show, and edit again"));
+                return Err(Error::new(Kind::Busy, format!("{} was changed by somebody else meanwhile", memory.id))
+                    .hint("look at it with show, and edit again"));
             }
             let mut plan = app.plan(now, "edit");
             plan.changes.push(Change::Amend(memory.clone()));

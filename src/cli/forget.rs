@@ -53,7 +53,9 @@ impl ForgetArgs {
             app.update(&store, project, &mut |snapshot| {
                 let mut plan = app.plan(snapshot, "forget");
                 let mine = chosen.iter().filter(|(p, m)| p == project && snapshot.entry(&m.id).is_some());
-                plan.changes.extend(mine.map(|(_, m)| Change::Forget { id: m.id.clone(), tombstone: Some(duplicate::tombstone_of(m, &app.env.now())) }));
+                plan.changes.extend(
+                    mine.map(|(_, m)| Change::Forget { id: m.id.clone(), tombstone: Some(duplicate::tombstone_of(m, &app.env.now())) }),
+                );
                 Ok(plan)
             })?;
         }

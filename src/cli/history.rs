@@ -32,7 +32,10 @@ impl UndoArgs {
         }
         let (undone, receipt) = store.undo(1, self.force)?;
         if app.ui.wishes.json {
-            app.ui.object("undo", fields([("undone", undone.iter().map(|m| m.seq).collect::<Vec<_>>().into()), ("commit", receipt.seq.into())]));
+            app.ui.object(
+                "undo",
+                fields([("undone", undone.iter().map(|m| m.seq).collect::<Vec<_>>().into()), ("commit", receipt.seq.into())]),
+            );
         } else {
             app.ui.line(&format!("{} {}", paint(style::GOOD, "undone:"), app.ui.foreign(&what)));
         }
@@ -98,7 +101,13 @@ impl HistoryArgs {
         for one in shown {
             let given = count(one.ids.len(), "memory", "memories");
             let place = format!("{}, {}, to {}", one.project, one.mode, one.target);
-            app.ui.line(&format!("{}  {}  {given}, ≈{} tokens, {} left out", one.at, app.ui.foreign(&place), one.tokens, one.left_out.len()));
+            app.ui.line(&format!(
+                "{}  {}  {given}, ≈{} tokens, {} left out",
+                one.at,
+                app.ui.foreign(&place),
+                one.tokens,
+                one.left_out.len()
+            ));
         }
         if shown.is_empty() {
             app.ui.say("nothing was injected yet");

@@ -130,7 +130,13 @@ fn day(text: &str) -> Result<String> {
 
 /// The project of a conversation: `--project`, else the name in the transcript, else the repository it was held in, else
 /// (its folder is not on this machine) the working folder's.
-fn project_of(app: &App, store: &Store, named: Option<&str>, everywhere: bool, conversation: &Conversation) -> Result<(String, Option<String>)> {
+fn project_of(
+    app: &App,
+    store: &Store,
+    named: Option<&str>,
+    everywhere: bool,
+    conversation: &Conversation,
+) -> Result<(String, Option<String>)> {
     if let Some(name) = named {
         return Ok((name.to_owned(), None));
     }
@@ -159,7 +165,10 @@ fn project_of(app: &App, store: &Store, named: Option<&str>, everywhere: bool, c
     }
     let name = app.project_to_write(store)?;
     let note = recorded.map(|cwd| {
-        format!("held in {}, which is not on this machine; stored in project {name} (--project chooses another)", app.ui.foreign(&cwd.to_string_lossy()))
+        format!(
+            "held in {}, which is not on this machine; stored in project {name} (--project chooses another)",
+            app.ui.foreign(&cwd.to_string_lossy())
+        )
     });
     Ok((name, note))
 }
@@ -236,15 +245,26 @@ fn no_conversation(report: &SessionReport) -> Error {
 
 fn report_json(outcome: &Outcome) -> Result<serde_json::Map<String, Value>> {
     let mut sessions = Vec::new();
-    let mut sums: [(&str, Vec<Value>); 6] = ["added", "confirmed", "conflicts", "completed", "superseded", "review"].map(|k| (k, Vec::new()));
+    let mut sums: [(&str, Vec<Value>); 6] =
+        ["added", "confirmed", "conflicts", "completed", "superseded", "review"].map(|k| (k, Vec::new()));
     for s in &outcome.sessions {
         let memories: Vec<MemoryRecord> = s.memories.iter().map(|m| MemoryRecord::of(m, &s.project)).collect();
         let rejected: Vec<Value> = s.rejected.iter().map(|(code, summary)| json!({"code": code, "summary": summary})).collect();
-        let review: Vec<Value> = s.review.iter().map(|(id, codes, summary)| json!({"id": id, "codes": codes, "summary": summary})).collect();
+        let review: Vec<Value> =
+            s.review.iter().map(|(id, codes, summary)| json!({"id": id, "codes": codes, "summary": summary})).collect();
         let problems: Vec<Value> = s.problems.iter().map(|p| json!({"line": p.line, "code": p.code, "detail": p.detail})).collect();
-        for (sum, list) in [ids(&s.memories.iter().map(|m| m.id.clone()).collect::<Vec<_>>()), ids(&s.confirmed),
-            json!(s.conflicts.iter().map(|(a, b)| json!([a, b])).collect::<Vec<_>>()), ids(&s.completed), ids(&s.superseded),
-            json!(s.review.iter().map(|r| json!(r.0)).collect::<Vec<_>>())].into_iter().zip(&mut sums).map(|(v, s)| (&mut s.1, v)) {
+        for (sum, list) in [
+            ids(&s.memories.iter().map(|m| m.id.clone()).collect::<Vec<_>>()),
+            ids(&s.confirmed),
+            json!(s.conflicts.iter().map(|(a, b)| json!([a, b])).collect::<Vec<_>>()),
+            ids(&s.completed),
+            ids(&s.superseded),
+            json!(s.review.iter().map(|r| json!(r.0)).collect::<Vec<_>>()),
+        ]
+        .into_iter()
+        .zip(&mut sums)
+        .map(|(v, s)| (&mut s.1, v))
+        {
             sum.extend(list.as_array().into_iter().flatten().cloned());
         }
         sessions.push(json!({
@@ -295,13 +315,20 @@ fn receipt(app: &App, why: &str, outcome: &Outcome, files: usize) {
         ui.line(&format!("{} {them} less sure and not used until you say so: claude-mem review", count(review, "candidate", "candidates")));
     }
     if stored > 0 && !app.ui.wishes.dry_run {
-        ui.line(&paint(style::DIM, &format!("they are Markdown in {}; `claude-mem undo` takes the last conversation back", app.home.display())));
+        ui.line(&paint(
+            style::DIM,
+            &format!("they are Markdown in {}; `claude-mem undo` takes the last conversation back", app.home.display()),
+        ));
     }
 }
 
 fn session_lines(ui: &Ui, report: &SessionReport) {
     let name = Path::new(&report.source).file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let saved = if report.tokens_before > 0 { format!(", ≈{} of ≈{} tokens left after cleaning", report.tokens_after, report.tokens_before) } else { String::new() };
+    let saved = if report.tokens_before > 0 {
+        format!(", ≈{} of ≈{} tokens left after cleaning", report.tokens_after, report.tokens_before)
+    } else {
+        String::new()
+    };
     let turns = count(report.turns, "turn", "turns");
     ui.line(&format!("{}  {}, {turns}{saved} → {}", paint(style::STRONG, &ui.foreign(&name)), report.format, ui.foreign(&report.project)));
     if let Some(why) = &report.skipped {
@@ -334,7 +361,10 @@ fn session_lines(ui: &Ui, report: &SessionReport) {
         ui.line(&paint(style::DIM, &format!("  {}", ui.foreign(note))));
     }
     if !report.problems.is_empty() {
-        ui.line(&paint(style::DIM, &format!("  {} in the file were skipped or mended (--verbose shows them)", count(report.problems.len(), "oddity", "oddities"))));
+        ui.line(&paint(
+            style::DIM,
+            &format!("  {} in the file were skipped or mended (--verbose shows them)", count(report.problems.len(), "oddity", "oddities")),
+        ));
         for problem in &report.problems {
             ui.detail(&format!("    {}", ui.foreign(&problem.to_string())));
         }
@@ -347,5 +377,10 @@ fn memory_line(ui: &Ui, memory: &Memory) -> String {
     let until = memory.validity.until_date().map(|d| format!(", until {d}")).unwrap_or_default();
     let why = memory.reason.as_deref().map(|r| format!("\n      why: {}", ui.foreign(r))).unwrap_or_default();
     let layer = memory.layer.name().replace('_', "-");
-    format!("{} {}{}", ui.foreign(&memory.summary), paint(style::DIM, &format!("({state}{}, {layer}{until})", memory.kind)), paint(style::DIM, &why))
+    format!(
+        "{} {}{}",
+        ui.foreign(&memory.summary),
+        paint(style::DIM, &format!("({state}{}, {layer}{until})", memory.kind)),
+        paint(style::DIM, &why)
+    )
 }

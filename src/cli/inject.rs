@@ -53,13 +53,13 @@ impl InjectArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let request = self.request(app)?;
         let store = app.store()?;
-        let mut snapshots = app.snapshots(&store, false)?;
+        let mut snapshots = trusted(app, &store)?;
         let mut injection = inject(&snapshots, &request);
         if !injection.conflicts.is_empty() {
             let pairs = count(injection.conflicts.len(), "pair of memories disagrees", "pairs of memories disagree");
             app.ui.warn(&format!("{pairs}; both sides are shown as a question"));
             if app.ui.can_ask() && !self.print && review::settle_pairs(app, &store, &injection.conflicts)? {
-                snapshots = app.snapshots(&store, false)?;
+                snapshots = trusted(app, &store)?;
                 injection = inject(&snapshots, &request);
             }
         }
@@ -109,14 +109,30 @@ impl InjectArgs {
     }
 }
 
+/// What may be given: with `store.trust_hand_edits = false`, nothing that appeared or changed outside and was not adopted.
+fn trusted(app: &App, store: &Store) -> Result<Vec<Snapshot>> {
+    let mut snapshots = app.snapshots(store, false)?;
+    if !store.trust_hand_edits {
+        for snapshot in &mut snapshots {
+            let before = snapshot.entries.len();
+            snapshot.entries.retain(|e| !snapshot.hand_edits.contains(&e.memory.id));
+            let held = before - snapshot.entries.len();
+            if held > 0 {
+                let entries = count(held, "entry", "entries");
+                app.ui.warn(&format!("{entries} of {} appeared outside claude-mem and are held back: claude-mem review", snapshot.project));
+            }
+        }
+    }
+    Ok(snapshots)
+}
+
 fn inject(snapshots: &[Snapshot], request: &Request) -> Injection {
     let refs: Vec<&Snapshot> = snapshots.iter().collect();
     recall::inject(&refs, request)
 }
 
 fn json_of(injection: &Injection) -> serde_json::Map<String, Value> {
-    let items: Vec<Value> =
-        injection.items.iter().map(|i| json!({"id": i.id, "why": i.why, "score": i.score, "size": i.size})).collect();
+    let items: Vec<Value> = injection.items.iter().map(|i| json!({"id": i.id, "why": i.why, "score": i.score, "size": i.size})).collect();
     let left_out: Vec<Value> = injection.left_out.iter().map(|l| json!({"id": l.id, "reason": l.reason.words()})).collect();
     let conflicts: Vec<Value> = injection.conflicts.iter().map(|(a, b)| json!([a, b])).collect();
     fields([
@@ -129,13 +145,17 @@ fn json_of(injection: &Injection) -> serde_json::Map<String, Value> {
 }
 
 fn explain(app: &App, snapshots: &[Snapshot], injection: &Injection) {
-    let summary = |id: &crate::model::Id| {
-        snapshots.iter().find_map(|s| s.entry(id)).map(|e| app.ui.foreign(&e.memory.summary)).unwrap_or_default()
-    };
+    let summary =
+        |id: &crate::model::Id| snapshots.iter().find_map(|s| s.entry(id)).map(|e| app.ui.foreign(&e.memory.summary)).unwrap_or_default();
     for row in recall::explain(injection) {
         let sign = if row.said { paint(style::GOOD, "+") } else { paint(style::DIM, "-") };
         let size = if row.said { format!(" ≈{} {}", row.size, injection.budget.unit()) } else { String::new() };
-        app.ui.line(&format!("{sign} {}  {} {}", paint(style::HINT, row.id.as_str()), summary(&row.id), paint(style::DIM, &format!("({}{size})", row.why))));
+        app.ui.line(&format!(
+            "{sign} {}  {} {}",
+            paint(style::HINT, row.id.as_str()),
+            summary(&row.id),
+            paint(style::DIM, &format!("({}{size})", row.why))
+        ));
     }
 }
 

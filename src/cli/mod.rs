@@ -13,8 +13,8 @@ mod inject;
 mod list;
 mod project;
 mod prune;
-mod remember;
 mod refine;
+mod remember;
 mod review;
 mod shell;
 mod stats;
@@ -38,7 +38,9 @@ use ui::{Color, Ui, Wishes};
 /// ones to the next conversation. No daemon, no port, no account.
 #[derive(Debug, Parser)]
 #[command(name = "claude-mem", version, max_term_width = 100, disable_help_subcommand = true)]
-#[command(after_help = "Start with: claude-mem ingest --all-history, then claude-mem inject. Files: ~/.claude-mem. Settings: claude-mem config show.")]
+#[command(
+    after_help = "Start with: claude-mem ingest --all-history, then claude-mem inject. Files: ~/.claude-mem. Settings: claude-mem config show."
+)]
 pub struct Cli {
     #[command(flatten)]
     global: Global,
@@ -157,7 +159,10 @@ fn fail(wishes: Wishes, error: &Error) -> ExitCode {
 /// The program: the surroundings, then one command line.
 pub fn main(args: Vec<OsString>) -> ExitCode {
     match Env::system() {
-        Ok(env) => run(args, &env),
+        Ok(env) => {
+            crate::store::disk::crash_at(env.var("CLAUDE_MEM_CRASH_AT"));
+            run(args, &env)
+        }
         Err(error) => fail(Wishes::default(), &error),
     }
 }

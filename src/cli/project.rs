@@ -85,7 +85,9 @@ impl ProjectArgs {
             }
             Action::Remove { name } => {
                 if !store.has_project(name) {
-                    return Err(Error::new(Kind::Usage, format!("there is no project `{name}`")).hint("`claude-mem project list` shows them"));
+                    return Err(
+                        Error::new(Kind::Usage, format!("there is no project `{name}`")).hint("`claude-mem project list` shows them")
+                    );
                 }
                 let entries = store.snapshot(name)?.entries.len();
                 if !app.ui.wishes.dry_run {
@@ -111,7 +113,8 @@ fn init(app: &App, name: Option<&str>) -> Result<()> {
         }
         (None, Here::Repository(root, name)) => (name, Some(root)),
         (None, Here::Nowhere) => {
-            return Err(Error::new(Kind::Usage, "this folder is in no repository, so the project needs a name").hint("claude-mem project init NAME"));
+            return Err(Error::new(Kind::Usage, "this folder is in no repository, so the project needs a name")
+                .hint("claude-mem project init NAME"));
         }
         (Some(name), Here::Repository(root, _)) => (name.to_owned(), Some(root)),
         (Some(name), _) => (name.to_owned(), None),
@@ -137,14 +140,21 @@ fn list(app: &App) -> Result<()> {
         rows.push((project, snapshot.entries.len(), snapshot.catalogue.sessions.len(), snapshot.catalogue.project.roots));
     }
     if app.ui.wishes.json {
-        let rows: Vec<_> = rows.iter().map(|(name, memories, sessions, roots)| json!({"name": name, "memories": memories, "sessions": sessions, "roots": roots})).collect();
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|(name, memories, sessions, roots)| json!({"name": name, "memories": memories, "sessions": sessions, "roots": roots}))
+            .collect();
         app.ui.object("project", fields([("projects", rows.into())]));
         return Ok(());
     }
     for (name, memories, sessions, roots) in &rows {
         let shown = if name == GLOBAL { format!("{name} (every project)") } else { name.clone() };
         let what = format!("{}, {}", count(*memories, "memory", "memories"), count(*sessions, "conversation", "conversations"));
-        app.ui.line(&format!("{}  {what}  {}", paint(style::STRONG, &app.ui.foreign(&shown)), paint(style::DIM, &app.ui.foreign(&roots.join(", ")))));
+        app.ui.line(&format!(
+            "{}  {what}  {}",
+            paint(style::STRONG, &app.ui.foreign(&shown)),
+            paint(style::DIM, &app.ui.foreign(&roots.join(", ")))
+        ));
     }
     if rows.is_empty() {
         app.ui.say("no projects yet; `claude-mem ingest` makes them");

@@ -1,5 +1,7 @@
 //! `refine`: what stored entries could say better, each as a proposal to accept.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
@@ -7,8 +9,11 @@ use similar::{ChangeTag, TextDiff};
 use super::app::{App, fields};
 use super::ui::{Ui, count, paint, style};
 use crate::error::{Error, Kind, Result};
-use crate::model::{Change, Memory};
+use crate::extract::backend::{self, Wanted};
+use crate::extract::{Known, Unfinished, refine};
+use crate::model::{Change, Id, Layer, Memory, State};
 use crate::reconcile::lint::{self, Proposal};
+use crate::reconcile::proposals::{self, mark};
 use crate::store::{Snapshot, Store};
 use crate::text::words;
 
@@ -20,6 +25,18 @@ pub struct RefineArgs {
     /// Only these entries; ids, or their first four characters
     #[arg(long, value_name = "ID")]
     id: Vec<String>,
+    /// Who reads: claude, or rules for the local checks only [default: claude if a key is set]
+    #[arg(long, value_name = "NAME")]
+    extractor: Option<String>,
+    /// Stop before it costs more than this
+    #[arg(long, value_name = "USD")]
+    max_cost: Option<f64>,
+    /// Answer from recorded files
+    #[arg(long, value_name = "DIR")]
+    replay: Option<PathBuf>,
+    /// Write the requests as files and send none
+    #[arg(long, value_name = "DIR")]
+    dump_requests: Option<PathBuf>,
 }
 
 /// What a person said to a proposal.
@@ -35,17 +52,19 @@ impl RefineArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
-        let snapshot = store.snapshot(&app.project(&store)?)?;
+        let snapshot = app.read(&store, &app.project(&store)?)?;
         let only = self.id.iter().map(|id| app.find(&store, id).map(|(_, e)| e.memory.id)).collect::<Result<Vec<_>>>()?;
         let mut proposals = lint::lint(&snapshot, &app.env.today());
+        let read = self.ask_model(app, &snapshot, &only, &mut proposals)?;
         proposals.retain(|p| !snapshot.catalogue.declined.contains(&p.key));
         proposals.retain(|p| only.is_empty() || p.ids.iter().any(|id| only.contains(id)));
         if app.ui.wishes.json {
             let rows: Vec<Value> = proposals.iter().map(|p| json_of(&snapshot, p)).collect();
             app.ui.object("refine", fields([("proposals", rows.into())]));
-            return if app.ui.wishes.yes { decide(app, &store, &snapshot, &proposals).map(drop) } else { Ok(()) };
+            return if app.ui.wishes.yes { decide(app, &store, &snapshot, &proposals, read).map(drop) } else { Ok(()) };
         }
         if proposals.is_empty() {
+            decide(app, &store, &snapshot, &proposals, read)?;
             app.ui.say("nothing to refine");
             return Ok(());
         }
@@ -56,32 +75,76 @@ impl RefineArgs {
             app.ui.say(&format!("{}; nothing was changed", count(proposals.len(), "proposal", "proposals")));
             return Ok(());
         }
-        let accepted = decide(app, &store, &snapshot, &proposals)?;
+        let accepted = decide(app, &store, &snapshot, &proposals, read)?;
         let note = if accepted > 0 { "; `claude-mem undo` takes it back" } else { "" };
         app.ui.say(&format!("{accepted} of {} accepted{note}", count(proposals.len(), "proposal", "proposals")));
         Ok(())
     }
 }
 
-/// Shows each, asks, and commits all answers as one. Gives the number of those accepted.
-fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal]) -> Result<usize> {
+impl RefineArgs {
+    /// Lets the model read the entries it has not read as they stand, if there is a model; adds its proposals and gives
+    /// the marks of what was read.
+    fn ask_model(&self, app: &App, snapshot: &Snapshot, only: &[Id], proposals: &mut Vec<Proposal>) -> Result<Vec<String>> {
+        let wanted = Wanted {
+            extractor: self.extractor.as_deref(),
+            max_cost: self.max_cost,
+            replay: self.replay.as_deref(),
+            dump: self.dump_requests.as_deref(),
+            ..Wanted::default()
+        };
+        if !backend::asks_model(&wanted, &app.config, app.env) {
+            app.ui.detail("no model is asked: there is no API key");
+            return Ok(Vec::new());
+        }
+        let fresh = snapshot.entries.iter().map(|e| &e.memory).filter(|m| m.state == State::Valid && m.layer != Layer::Transient);
+        let fresh = fresh.filter(|m| only.is_empty() || only.contains(&m.id)).filter(|m| !snapshot.catalogue.declined.contains(&mark(m)));
+        let entries: Vec<Known> = fresh
+            .take(refine::ENTRIES_MAX)
+            .enumerate()
+            .map(|(i, m)| Known { alias: format!("m{:02}", i + 1), memory: m.clone() })
+            .collect();
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let wire = backend::wire(&wanted, &app.config, app.env, &app.home)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|e| Error::failure(format!("the runtime for network calls cannot start: {e}")))?;
+        let answer = runtime.block_on(refine::refine(wire.as_ref(), &entries, &app.env.today(), &snapshot.project))?;
+        if let Some(error) = answer.unfinished.as_ref().and_then(Unfinished::error) {
+            return Err(error);
+        }
+        let (found, left_out) = proposals::proposals(&answer.operations, &entries);
+        for note in answer.notes.iter().chain(&answer.left_out).chain(&left_out) {
+            app.ui.detail(&app.ui.foreign(note));
+        }
+        if let Some(usd) = answer.usage.cost_usd.filter(|usd| *usd > 0.0) {
+            app.ui.say(&format!("read {} for ≈${usd:.4}", count(entries.len(), "memory", "memories")));
+        }
+        proposals.extend(found);
+        Ok(if answer.unfinished.is_some() { Vec::new() } else { entries.iter().map(|k| mark(&k.memory)).collect() })
+    }
+}
+
+/// Shows each, asks, and commits all answers as one, with the marks of what a model has read. Gives the number accepted.
+fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal], read: Vec<String>) -> Result<usize> {
     let mut plan = app.plan(snapshot, "refine");
-    let (mut accepted, mut declined) = (0, Vec::new());
+    let (mut accepted, mut declined) = (0, read);
     for (number, proposal) in proposals.iter().enumerate() {
         if !app.ui.wishes.json {
             app.ui.line(&paint(style::DIM, &format!("{} of {}", number + 1, proposals.len())));
             show(&app.ui, snapshot, proposal);
         }
-        let question = matches!(proposal.kind, lint::Kind::Question { .. });
+        let question = matches!(proposal.kind, lint::Kind::Question { .. } | lint::Kind::Doubt { .. });
         match ask(app, question)? {
             Answer::Yes => {
                 plan.changes.extend(lint::changes(snapshot, proposal));
                 accepted += 1;
             }
             Answer::Text(summary) => {
-                plan.changes.extend(proposal.ids.first().and_then(|id| snapshot.entry(id)).map(|e| {
-                    Change::Amend(Memory { summary, ..e.memory.clone() })
-                }));
+                plan.changes.extend(
+                    proposal.ids.first().and_then(|id| snapshot.entry(id)).map(|e| Change::Amend(Memory { summary, ..e.memory.clone() })),
+                );
                 accepted += 1;
             }
             Answer::No => declined.push(proposal.key.clone()),
@@ -107,7 +170,8 @@ fn ask(app: &App, question: bool) -> Result<Answer> {
             "" => Answer::No,
             "q" => Answer::Quit,
             text if words::width(text) > words::MAX_WIDTH => {
-                return Err(Error::new(Kind::Usage, format!("that is wider than {:.0} wide characters", words::MAX_WIDTH)).hint("run refine again and say it shorter"));
+                return Err(Error::new(Kind::Usage, format!("that is wider than {:.0} wide characters", words::MAX_WIDTH))
+                    .hint("run refine again and say it shorter"));
             }
             text => Answer::Text(text.to_owned()),
         });
@@ -143,6 +207,7 @@ fn show(ui: &Ui, snapshot: &Snapshot, proposal: &Proposal) {
             }
             match kind {
                 lint::Kind::SetUntil { day } => ui.line(&format!("  {} holds until {day}", paint(style::GOOD, "+"))),
+                lint::Kind::Doubt { question } => ui.line(&format!("  {} {}", paint(style::WARN, "?"), ui.foreign(question))),
                 lint::Kind::Question { ask } => {
                     let language = words::language(&all.first().map(|m| m.summary.clone()).unwrap_or_default());
                     ui.line(&format!("  {} {}", paint(style::WARN, "?"), ask.words(language)));
@@ -159,7 +224,8 @@ fn verb(kind: &lint::Kind) -> &'static str {
         lint::Kind::Merge { .. } => "merge",
         lint::Kind::Lapse => "mark as lapsed",
         lint::Kind::SetUntil { .. } => "set an end",
-        lint::Kind::Question { .. } => "question",
+        lint::Kind::Conflict => "flag as a conflict",
+        lint::Kind::Question { .. } | lint::Kind::Doubt { .. } => "question",
     }
 }
 
@@ -188,7 +254,9 @@ fn json_of(snapshot: &Snapshot, proposal: &Proposal) -> Value {
         lint::Kind::Rewrite { summary } => row["summary"] = summary.as_str().into(),
         lint::Kind::Merge { into } => row["into"] = into.as_str().into(),
         lint::Kind::SetUntil { day } => row["until_date"] = day.as_str().into(),
-        lint::Kind::Lapse | lint::Kind::Question { .. } => {}
+        lint::Kind::Doubt { question } => row["question"] = question.as_str().into(),
+        lint::Kind::Question { ask } => row["question"] = ask.words(words::Language::English).into(),
+        lint::Kind::Lapse | lint::Kind::Conflict => {}
     }
     row["summaries"] = summaries(snapshot, proposal).iter().map(|m| Value::from(m.summary.as_str())).collect::<Vec<_>>().into();
     row

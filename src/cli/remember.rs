@@ -60,7 +60,11 @@ impl RememberArgs {
         }
         if words::width(&summary) > words::MAX_WIDTH {
             return Err(usage(
-                format!("the statement is {:.0} wide characters long; a summary has at most {:.0}", words::width(&summary), words::MAX_WIDTH),
+                format!(
+                    "the statement is {:.0} wide characters long; a summary has at most {:.0}",
+                    words::width(&summary),
+                    words::MAX_WIDTH
+                ),
                 "say it in one short line and put the rest into --why",
             ));
         }
@@ -96,7 +100,11 @@ impl RememberArgs {
         let mut known = None;
         app.update(&store, &project, &mut |snapshot| {
             let mut plan = app.plan(snapshot, "remember");
-            known = snapshot.entries.iter().find(|e| e.memory.state == model::State::Valid && duplicate::same(&e.memory, &memory)).map(|e| e.memory.id.clone());
+            known = snapshot
+                .entries
+                .iter()
+                .find(|e| e.memory.state == model::State::Valid && duplicate::same(&e.memory, &memory))
+                .map(|e| e.memory.id.clone());
             plan.changes.push(match &known {
                 Some(id) => Change::Confirm { id: id.clone(), evidence: None },
                 None => Change::Add(memory.clone()),

@@ -109,7 +109,8 @@ impl ResolveArgs {
                 return decide_pair(app, &store, &snapshot.project, &older.id, &newer.id, self.keep.name());
             }
         }
-        Err(Error::new(Kind::Usage, format!("nothing with the id `{}` waits for a decision", self.id)).hint("`claude-mem review` lists what does"))
+        Err(Error::new(Kind::Usage, format!("nothing with the id `{}` waits for a decision", self.id))
+            .hint("`claude-mem review` lists what does"))
     }
 }
 

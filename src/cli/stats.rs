@@ -35,8 +35,16 @@ fn memories(app: &App) -> Result<()> {
                 *counts.entry(name.to_owned()).or_default() += 1;
             }
         }
-        let unused = snapshot.entries.iter().filter(|e| snapshot.catalogue.memories.get(e.memory.id.as_str()).is_none_or(|u| u.hits == 0)).count();
-        rows.push((snapshot.project.clone(), snapshot.entries.len(), counts, unused, snapshot.catalogue.sessions.len(), snapshot.catalogue.review.len()));
+        let unused =
+            snapshot.entries.iter().filter(|e| snapshot.catalogue.memories.get(e.memory.id.as_str()).is_none_or(|u| u.hits == 0)).count();
+        rows.push((
+            snapshot.project.clone(),
+            snapshot.entries.len(),
+            counts,
+            unused,
+            snapshot.catalogue.sessions.len(),
+            snapshot.catalogue.review.len(),
+        ));
     }
     if app.ui.wishes.json {
         let rows: Vec<Value> = rows
@@ -51,11 +59,20 @@ fn memories(app: &App) -> Result<()> {
     for (project, total, counts, unused, sessions, review) in &rows {
         let get = |name: &str| counts.get(name).copied().unwrap_or_default();
         app.ui.line(&paint(style::STRONG, &app.ui.foreign(project)));
-        app.ui.line(&format!("  {} from {}, {unused} never used", count(*total, "memory", "memories"), count(*sessions, "conversation", "conversations")));
+        app.ui.line(&format!(
+            "  {} from {}, {unused} never used",
+            count(*total, "memory", "memories"),
+            count(*sessions, "conversation", "conversations")
+        ));
         app.ui.line(&format!("  {} working, {} long-term, {} transient", get("working"), get("long_term"), get("transient")));
         let kinds = ["decision", "fact", "todo", "preference", "convention"].map(|k| format!("{} {k}", get(k)));
         app.ui.line(&format!("  {}", kinds.join(", ")));
-        app.ui.line(&format!("  {} valid, {} rejected, {} superseded, {review} for review", get("valid"), get("rejected"), get("superseded")));
+        app.ui.line(&format!(
+            "  {} valid, {} rejected, {} superseded, {review} for review",
+            get("valid"),
+            get("rejected"),
+            get("superseded")
+        ));
     }
     if rows.is_empty() {
         app.ui.say("no projects yet");
@@ -80,7 +97,13 @@ fn cost(app: &App) -> Result<()> {
     }
     for (name, usage) in by_day.iter().chain(&by_model) {
         let price = usage.cost_usd.map_or_else(|| "price unknown".to_owned(), |usd| format!("${usd:.4}"));
-        app.ui.line(&format!("{}  {}, {} tokens in, {} out, {price}", app.ui.foreign(name), count(usage.calls as usize, "call", "calls"), usage.input, usage.output));
+        app.ui.line(&format!(
+            "{}  {}, {} tokens in, {} out, {price}",
+            app.ui.foreign(name),
+            count(usage.calls as usize, "call", "calls"),
+            usage.input,
+            usage.output
+        ));
     }
     if lines.is_empty() {
         app.ui.say("no call was made yet");

@@ -144,7 +144,7 @@ impl ExportArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
-        let snapshots = if self.all_projects { app.snapshots(&store, true)? } else { vec![store.snapshot(&app.project(&store)?)?] };
+        let snapshots = if self.all_projects { app.snapshots(&store, true)? } else { vec![app.read(&store, &app.project(&store)?)?] };
         let mut out = String::new();
         let mut number = 0;
         for snapshot in &snapshots {

@@ -100,6 +100,12 @@ pub fn choose<'a>(wanted: &Wanted<'a>, config: &'a Config, env: &'a Env, home: &
     Ok(Chosen { extractor: (backend.open)(&parts)?, why })
 }
 
+/// Whether these wishes lead to a model, recorded or not: `refine` works without one, too.
+pub fn asks_model(wanted: &Wanted<'_>, config: &Config, env: &Env) -> bool {
+    let name = wanted.extractor.unwrap_or(config.text("extractor"));
+    wanted.replay.is_some() || wanted.dump.is_some() || name == "claude" || (name == "auto" && has_key(config, env))
+}
+
 /// The way to ask a model for `refine`: recorded answers or a dump if wished, else the Messages API.
 ///
 /// # Errors

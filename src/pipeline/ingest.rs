@@ -129,7 +129,8 @@ impl Batch<'_, '_> {
             return Ok(());
         }
         let (project, note) = (run.project_of)(&conversation)?;
-        if self.queue.iter().any(|p| p.report.project == project && p.record.as_ref().is_some_and(|r| r.transcript == conversation.session)) {
+        if self.queue.iter().any(|p| p.report.project == project && p.record.as_ref().is_some_and(|r| r.transcript == conversation.session))
+        {
             // The same session twice in one batch: the first must be stored before the second is compared with it.
             self.flush(outcome)?;
         }
@@ -150,7 +151,8 @@ impl Batch<'_, '_> {
         let jobs: Vec<Option<&Job>> = queue.iter().map(|p| p.job.as_ref()).collect();
         let (mut answers, interrupted) = extract_all(self.run.extractor, &jobs)?;
         let mut first_failure = interrupted.then(|| {
-            Error::new(Kind::Interrupted, "interrupted; what was answered is stored").hint("the same command goes on where this one stopped")
+            Error::new(Kind::Interrupted, "interrupted; what was answered is stored")
+                .hint("the same command goes on where this one stopped")
         });
         for (i, prepared) in queue.into_iter().enumerate() {
             let extraction = match answers.get_mut(i).and_then(Option::take) {
@@ -191,11 +193,8 @@ fn extract_all(extractor: &dyn Extractor, jobs: &[Option<&Job>]) -> Result<(Answ
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Error::failure(format!("the runtime for network calls cannot start: {e}")))?;
     let interrupted = runtime.block_on(async {
-        let mut pending: FuturesUnordered<_> = jobs
-            .iter()
-            .enumerate()
-            .filter_map(|(i, job)| job.map(|job| async move { (i, extractor.extract(job).await) }))
-            .collect();
+        let mut pending: FuturesUnordered<_> =
+            jobs.iter().enumerate().filter_map(|(i, job)| job.map(|job| async move { (i, extractor.extract(job).await) })).collect();
         loop {
             tokio::select! {
                 biased;
@@ -209,4 +208,3 @@ fn extract_all(extractor: &dyn Extractor, jobs: &[Option<&Job>]) -> Result<(Answ
     });
     Ok((answers, interrupted))
 }
-

@@ -20,8 +20,13 @@ pub fn select(snapshots: &[&Snapshot], conversation: &Conversation, after_turn: 
     }
     let mut ranked: Vec<(usize, &Memory)> = Vec::new();
     for snapshot in snapshots {
-        let disputed: BTreeSet<&str> =
-            snapshot.catalogue.conflicts.iter().filter(|c| c.state == "pending").flat_map(|c| [c.older.as_str(), c.newer.as_str()]).collect();
+        let disputed: BTreeSet<&str> = snapshot
+            .catalogue
+            .conflicts
+            .iter()
+            .filter(|c| c.state == "pending")
+            .flat_map(|c| [c.older.as_str(), c.newer.as_str()])
+            .collect();
         for entry in &snapshot.entries {
             let memory = &entry.memory;
             let open = memory.kind == Kind::Todo && memory.state == State::Valid;

@@ -91,7 +91,13 @@ fn drop_copies(conversation: &mut Conversation, snapshot: &Snapshot) -> usize {
 }
 
 /// Prepares one conversation. Pure but for the arguments: nothing is stored, nothing is sent.
-pub fn prepare(mut conversation: Conversation, origin: Origin<'_>, snapshots: &[&Snapshot], cursor: &Cursor, problems: Vec<Problem>) -> Prepared {
+pub fn prepare(
+    mut conversation: Conversation,
+    origin: Origin<'_>,
+    snapshots: &[&Snapshot],
+    cursor: &Cursor,
+    problems: Vec<Problem>,
+) -> Prepared {
     let mut report = SessionReport {
         session: session_name(&conversation, origin.today),
         source: origin.source.to_owned(),

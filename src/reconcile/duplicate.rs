@@ -1,40 +1,12 @@
-//! When two memories say the same: only if nothing that matters differs. A merge loses an entry, so every doubt is a no.
+//! When two memories are one: the same claim about the same place, in the same state, for the same time.
 //!
-//! Same means: the same words in the end, whatever glue stands between them, with equal numbers, names, paths,
-//! versions, dates and negations. Not here: what happens to a duplicate (`reconcile`).
-
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-use regex::Regex;
-use sha2::{Digest, Sha256};
+//! What makes two texts the same claim stands in `text::alike`; what happens to a duplicate, in `reconcile`.
 
 use crate::model::Memory;
 use crate::store::catalogue::Tombstone;
-use crate::text::words::{exact, fold, is_cjk, jaccard, stem, token_set};
-use crate::text::{amounts, phrases, polarity};
-
-/// Below this share of common words nothing is ever merged (design: section 4.5).
-pub const LEAST_SIMILAR: f64 = 0.7;
-
-/// Share of a tombstone's word hashes that a candidate must have to be the same claim.
-const BURIED: f64 = 0.8;
-
-/// Words that change nothing about what is claimed.
-const FILLERS: &[&str] = &[
-    "a", "all", "also", "an", "are", "be", "been", "i", "is", "it", "its", "just", "let", "my", "now", "ok", "our", "please", "really",
-    "shall", "that", "the", "their", "these", "they", "this", "those", "us", "use", "very", "was", "we", "were", "will", "you", "your",
-];
-
-/// Chinese, Japanese and Korean letters that change nothing.
-const GLUE: &str = "的了吧呢啊吗就都也还请要会将已被在是用に";
-
-/// Words that give an order to what stands around them: with one of them, the whole order counts.
-const DIRECTED: &[&str] = &[
-    "from", "to", "into", "before", "after", "than", "over", "under", "by", "for", "not", "instead", "until", "then", "if", "when", "从",
-    "到", "比", "给", "向", "对", "把", "为", "换成", "改成", "前", "后", "先", "再", "から", "まで", "より", "を", "が", "에서", "보다",
-    "을", "를", "이", "가",
-];
+use crate::text::alike::Fingerprint;
+pub use crate::text::alike::{LEAST_SIMILAR, alike, similarity};
+use crate::text::words::fold;
 
 /// Whether two memories make the same claim about the same place, in the same state, for the same time.
 pub fn same(a: &Memory, b: &Memory) -> bool {
@@ -47,111 +19,10 @@ pub fn scope_of(memory: &Memory) -> String {
     memory.scope.as_deref().map(|s| fold(s.trim().trim_matches('/').trim_start_matches("./"))).unwrap_or_default()
 }
 
-/// Whether two summaries make the same claim.
-pub fn alike(a: &str, b: &str) -> bool {
-    let (x, y) = (Meaning::of(a), Meaning::of(b));
-    let mut sorted = (x.words.clone(), y.words.clone());
-    sorted.0.sort_unstable();
-    sorted.1.sort_unstable();
-    sorted.0 == sorted.1
-        && x.exact == y.exact
-        && x.numbers == y.numbers
-        && x.denials == y.denials
-        && (x.words == y.words || (x.free && y.free && x.fixed == y.fixed))
-        && similarity(a, b) >= LEAST_SIMILAR
-}
-
-/// Share of common content words, 0 to 1 (Jaccard over stems and CJK bigrams).
-pub fn similarity(a: &str, b: &str) -> f64 {
-    if fold(a) == fold(b) { 1.0 } else { jaccard(&token_set(a), &token_set(b)) }
-}
-
-/// What may not differ between two texts that say the same.
-struct Meaning {
-    /// Stems and CJK letters without fillers, in order.
-    words: Vec<String>,
-    exact: BTreeSet<String>,
-    /// Digits in order, and numbers in words.
-    numbers: (Vec<String>, BTreeSet<u64>),
-    denials: usize,
-    /// Names and numbers in their order.
-    fixed: Vec<String>,
-    /// Whether nothing in it depends on the order of the words.
-    free: bool,
-}
-
-impl Meaning {
-    fn of(text: &str) -> Self {
-        let folded = fold(text);
-        let denials = phrases::clauses(text).iter().map(|c| polarity::polarity(c).denials).sum();
-        Self {
-            words: words_of(&folded),
-            exact: exact(text),
-            numbers: (amounts::digits(text), amounts::counts(&folded)),
-            denials,
-            fixed: fixed_of(text),
-            free: !phrases::has_any(&folded, DIRECTED),
-        }
-    }
-}
-
-fn words_of(folded: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut word = String::new();
-    for c in folded.chars().chain(std::iter::once(' ')) {
-        if c.is_alphanumeric() && !is_cjk(c) || c == '\'' && !word.is_empty() {
-            word.push(c);
-            continue;
-        }
-        let bare = word.trim_end_matches('\'');
-        if !bare.is_empty() && FILLERS.binary_search(&stem(bare).as_str()).is_err() && FILLERS.binary_search(&bare).is_err() {
-            out.push(stem(bare));
-        }
-        word.clear();
-        if is_cjk(c) && !GLUE.contains(c) {
-            out.push(c.to_string());
-        } else if matches!(c, '+' | '#' | '*' | '<' | '>' | '=' | '%' | '$' | '/' | '\\' | '&' | '@' | '~' | '^' | '|') {
-            // C and C++, < and >, 5 and 5 %: marks that carry meaning.
-            out.push(c.to_string());
-        }
-    }
-    out
-}
-
-/// Words with a digit, a capital or an inner mark, in their order.
-fn fixed_of(text: &str) -> Vec<String> {
-    let words = text.split(|c: char| c.is_whitespace() || is_cjk(c) || matches!(c, ',' | '，' | '。' | ';' | '；'));
-    let inner =
-        |w: &str| w.trim_end_matches(['.', ':', '!']).chars().any(|c| c.is_ascii_digit() || c.is_uppercase() || "_-./:".contains(c));
-    words.filter(|w| inner(w)).map(fold).collect()
-}
-
-/// Parts that differ between two mentions of one thing: homes, moments, uuids, long hashes.
-static VOLATILE: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
-    [
-        (r"(?:/users/|/home/|[a-z]:[\\/]users[\\/])[^/\\\s]+", "~"),
-        (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>"),
-        (r"\b[0-9a-f]{32,64}\b", "<hash>"),
-        (r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?:\.[0-9]+)?(?:z|[+-][0-9]{2}:?[0-9]{2})?)?", "<date>"),
-    ]
-    .into_iter()
-    .filter_map(|(pattern, mark)| Some((Regex::new(pattern).ok()?, mark)))
-    .collect()
-});
-
-/// The form that is hashed: folded, volatile parts replaced, without fillers.
-fn normalised(summary: &str) -> String {
-    let folded = VOLATILE.iter().fold(fold(summary), |text, (pattern, mark)| pattern.replace_all(&text, *mark).into_owned());
-    words_of(&folded).join(" ")
-}
-
 /// Hashes that recognise a claim without keeping its text; `at` is empty.
 pub fn fingerprint(summary: &str) -> Tombstone {
-    let short = |set: BTreeSet<String>| -> Vec<String> {
-        let hashes: BTreeSet<String> = set.iter().map(|t| hex(t).chars().take(8).collect()).collect();
-        hashes.into_iter().collect()
-    };
-    Tombstone { hash: hex(&normalised(summary)), tokens: short(token_set(summary)), exact: short(exact(summary)), at: String::new() }
+    let Fingerprint { hash, tokens, exact } = Fingerprint::of(summary);
+    Tombstone { hash, tokens, exact, at: String::new() }
 }
 
 /// The tombstone of a memory that a person turned down at `at` (RFC 3339).
@@ -159,50 +30,15 @@ pub fn tombstone_of(memory: &Memory, at: &str) -> Tombstone {
     Tombstone { at: at.to_owned(), ..fingerprint(&memory.summary) }
 }
 
-/// Whether a claim is the one under the stone: the same hash, or 80 % of the same words with the same exact tokens.
+/// Whether a claim is the one under the stone.
 pub fn buried(summary: &str, stone: &Tombstone) -> bool {
-    let mine = fingerprint(summary);
-    if mine.hash == stone.hash {
-        return true;
-    }
-    let (a, b): (BTreeSet<_>, BTreeSet<_>) = (mine.tokens.into_iter().collect(), stone.tokens.iter().cloned().collect());
-    !a.is_empty() && mine.exact == stone.exact && jaccard(&a, &b) >= BURIED
-}
-
-fn hex(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    let there = Fingerprint { hash: stone.hash.clone(), tokens: stone.tokens.clone(), exact: stone.exact.clone() };
+    Fingerprint::of(summary).is(&there)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_same_claim_in_other_glue() {
-        for (a, b) in [
-            ("Table names are plural.", "All table names are plural"),
-            ("缓存过期时间统一 15 分钟。", "缓存的过期时间统一15分钟"),
-            ("Timestamps are stored as UTC", "timestamps stored as UTC!"),
-            ("Use “tabs” in Makefiles", "We use 'tabs' in Makefiles"),
-        ] {
-            assert!(alike(a, b), "{a} / {b}");
-        }
-    }
-
-    #[test]
-    fn whatever_matters_keeps_them_apart() {
-        for (a, b) in [
-            ("Retry 3 times after 5 s", "Retry 5 times after 3 s"),
-            ("The cache is Redis for sessions", "The cache is Valkey for sessions"),
-            ("Move data from a to b", "Move data from b to a"),
-            ("订单调用库存", "库存调用订单"),
-            ("We use yarn for all scripts", "We do not use yarn for all scripts"),
-            ("缓存三主三从", "缓存五主五从"),
-            ("Write it in C", "Write it in C++"),
-        ] {
-            assert!(!alike(a, b), "{a} / {b}");
-        }
-    }
 
     #[test]
     fn tombstones_know_the_claim_without_its_text() {

@@ -3,6 +3,7 @@
 //! Proposals only; a person accepts them. Applying all of them and looking again proposes nothing new.
 //! Not here: the model's side, showing diffs, and remembering what was declined (the caller keeps [`Proposal::key`]).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -33,6 +34,13 @@ pub enum Kind {
     SetUntil {
         /// `YYYY-MM-DD`.
         day: String,
+    },
+    /// They cannot both be followed: flag them, a person decides.
+    Conflict,
+    /// Only its owner can say it better: a question in the model's words.
+    Doubt {
+        /// What to ask.
+        question: String,
     },
     /// Only its owner can say it better.
     Question {
@@ -77,7 +85,7 @@ pub struct Proposal {
     /// What could be done.
     pub kind: Kind,
     /// Why, in a few words.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
 }
 
 /// What could be said better, by entry in the order of ids, duplicates last.
@@ -129,12 +137,15 @@ fn has_lapsed(memory: &Memory, today: &str) -> bool {
     memory.validity.until_date().is_some_and(|until| until < today)
 }
 
-fn proposal(memories: &[&Memory], kind: Kind, reason: &'static str) -> Proposal {
+/// A proposal with its stable name.
+pub(super) fn proposal(memories: &[&Memory], kind: Kind, reason: impl Into<Cow<'static, str>>) -> Proposal {
     let what = match &kind {
         Kind::Rewrite { .. } => "rewrite",
         Kind::Merge { .. } => "merge",
         Kind::Lapse => "lapse",
         Kind::SetUntil { .. } => "until",
+        Kind::Conflict => "conflict",
+        Kind::Doubt { .. } => "doubt",
         Kind::Question { ask: Ask::Vague } => "vague",
         Kind::Question { ask: Ask::TooLong } => "long",
         Kind::Question { ask: Ask::NoAlternative } => "alternative",
@@ -145,7 +156,7 @@ fn proposal(memories: &[&Memory], kind: Kind, reason: &'static str) -> Proposal 
         hash.update(format!("\0{}\0{}", memory.id, words::fold(&tidy(&memory.summary))));
     }
     let key = hash.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect();
-    Proposal { key, ids: memories.iter().map(|m| m.id.clone()).collect(), kind, reason }
+    Proposal { key, ids: memories.iter().map(|m| m.id.clone()).collect(), kind, reason: reason.into() }
 }
 
 fn pattern(cell: &'static LazyLock<Option<Regex>>) -> Option<&'static Regex> {
@@ -305,7 +316,16 @@ pub fn changes(snapshot: &Snapshot, proposal: &Proposal) -> Vec<Change> {
         Kind::Rewrite { summary } => amend(&|m| m.summary.clone_from(summary)),
         Kind::Lapse => amend(&|m| m.state = State::Lapsed),
         Kind::SetUntil { day } => amend(&|m| m.validity = Validity::Until(day.clone())),
-        Kind::Question { .. } => Vec::new(),
+        Kind::Question { .. } | Kind::Doubt { .. } => Vec::new(),
+        Kind::Conflict => match entries.as_slice() {
+            [older, newer] => vec![Change::Conflict {
+                older: older.id.clone(),
+                newer: newer.id.clone(),
+                reason: proposal.reason.clone().into_owned(),
+                supersedes: false,
+            }],
+            _ => Vec::new(),
+        },
         Kind::Merge { into } => amend(&|m| {
             if m.id == *into {
                 absorb(m, &entries);

@@ -8,7 +8,7 @@ use super::{Outcome, ReconcileContext, duplicate, is_global, is_live, review_ite
 use crate::error::Result;
 use crate::extract::ground::Verdict;
 use crate::model::memory::RelationType;
-use crate::model::{Change, Code, Evidence, Id, Memory, Relation, Speaker, State};
+use crate::model::{Change, Code, Evidence, Id, Memory, Relation, ReviewItem, Speaker, State};
 use crate::store::Snapshot;
 use crate::text::words::{exact, fold};
 
@@ -28,6 +28,8 @@ pub(super) struct Merge<'a> {
     clashes: Vec<(Id, Id, String, bool)>,
     confirms: Vec<(Id, Option<Evidence>)>,
     asks: Vec<(Memory, Vec<Code>)>,
+    /// Stored memories that lean on a superseded one.
+    items: Vec<ReviewItem>,
     pub out: Outcome,
 }
 
@@ -51,6 +53,7 @@ impl<'a> Merge<'a> {
             clashes: Vec::new(),
             confirms: Vec::new(),
             asks: Vec::new(),
+            items: Vec::new(),
             out: Outcome::default(),
         }
     }
@@ -73,13 +76,17 @@ impl<'a> Merge<'a> {
             self.names.insert(verdict.candidate.reference.clone(), twin);
             return Ok(());
         }
+        let verdict_id = memory.id.clone();
         let mut handled: BTreeSet<Id> = pointers.iter().map(|(id, _)| id.clone()).collect();
-        for (id, kind) in pointers {
-            if id != memory.id {
-                self.point(&mut memory, &id, kind);
-            }
+        let mut clear = true;
+        for (id, kind) in pointers.into_iter().filter(|(id, _)| *id != verdict_id) {
+            clear &= self.point(&mut memory, &id, kind);
         }
-        self.close_todo(&mut memory);
+        if !(clear && self.close_todo(&mut memory)) {
+            // Which todo is meant is not clear: a person says so before anything is stored.
+            self.asks.push((memory, vec![Code::Weak]));
+            return Ok(());
+        }
         handled.extend(memory.relations.iter().map(|r| r.id.clone()));
         self.detect(&mut memory, &handled);
         self.out.added.push(memory.id.clone());
@@ -92,7 +99,8 @@ impl<'a> Merge<'a> {
         let pointed = pointers.iter().filter(|(id, kind)| *kind == RelationType::Duplicate && *id != memory.id).find_map(|(id, _)| {
             let old = self.look(id)?;
             let known: BTreeSet<String> = exact(&format!("{} {}", old.summary, old.reason.as_deref().unwrap_or_default()));
-            (exact(&memory.summary).is_subset(&known) && clash(old, memory).is_none_or(|c| !c.same_slot)).then(|| id.clone())
+            (old.state == memory.state && exact(&memory.summary).is_subset(&known) && clash(old, memory).is_none_or(|c| !c.same_slot))
+                .then(|| id.clone())
         });
         pointed.or_else(|| {
             self.everything()
@@ -133,11 +141,13 @@ impl<'a> Merge<'a> {
         self.out.confirmed.push(twin.clone());
     }
 
-    /// What the extractor says a candidate is to another one.
-    fn point(&mut self, memory: &mut Memory, id: &Id, kind: RelationType) {
-        let Some(other) = self.look(id).cloned() else { return };
+    /// What the extractor says a candidate is to another one; `false` if it cannot be believed without a person.
+    fn point(&mut self, memory: &mut Memory, id: &Id, kind: RelationType) -> bool {
+        let Some(other) = self.look(id).cloned() else { return true };
         match kind {
-            RelationType::Completes => self.complete(memory, &other),
+            RelationType::Completes => return self.complete(memory, &other),
+            // What no longer holds cannot be replaced or contradicted.
+            RelationType::Supersedes | RelationType::Conflicts if !matches!(other.state, State::Valid | State::Rejected) => {}
             RelationType::Supersedes | RelationType::Conflicts if self.is_stored(id) => {
                 let found = clash(&other, memory);
                 let replaces = kind == RelationType::Supersedes;
@@ -156,6 +166,7 @@ impl<'a> Merge<'a> {
             }
             RelationType::SupersededBy => {}
         }
+        true
     }
 
     /// Inside one conversation the last word wins: the earlier one becomes a rejected option with its reason.
@@ -168,34 +179,36 @@ impl<'a> Merge<'a> {
         memory.relations.push(Relation { id: id.clone(), kind: RelationType::Supersedes });
     }
 
-    /// A todo is done only if it is open and the finished work speaks of it.
-    fn complete(&mut self, memory: &mut Memory, todo: &Memory) {
+    /// A todo is done only if it is open and the finished work speaks of it. `false`: it does not seem to.
+    fn complete(&mut self, memory: &mut Memory, todo: &Memory) -> bool {
         if !todo::is_open(todo) {
-            return;
+            return true;
         }
-        if !todo::speaks_of(memory, todo) && todo.relations.is_empty() && memory.evidence.iter().all(|e| e.speaker != Speaker::User) {
-            self.asks.push((Memory { state: State::Done, ..todo.clone() }, vec![Code::Weak]));
-            return;
+        if !todo::speaks_of(memory, todo) {
+            return false;
         }
-        memory.relations.push(Relation { id: todo.id.clone(), kind: RelationType::Completes });
+        // The finished entry closes the open one and is what holds from now on.
+        let link = |kind| Relation { id: todo.id.clone(), kind };
+        memory.relations.extend([link(RelationType::Completes), link(RelationType::Supersedes)]);
         self.out.completed.push(todo.id.clone());
         if let Some(fresh) = self.fresh.iter_mut().find(|m| m.id == todo.id) {
             fresh.state = State::Done;
         } else {
             self.amended.insert(todo.id.clone(), Memory { state: State::Done, ..todo.clone() });
         }
+        true
     }
 
-    /// Without a pointer: finished work closes the one open todo it clearly speaks of.
-    fn close_todo(&mut self, memory: &mut Memory) {
+    /// Without a pointer: finished work closes the one open todo it clearly speaks of. `false`: several could be meant.
+    fn close_todo(&mut self, memory: &mut Memory) -> bool {
         if memory.state != State::Done || memory.related(RelationType::Completes).next().is_some() {
-            return;
+            return true;
         }
         let open: Vec<Memory> = self.everything().filter(|m| todo::is_open(m)).cloned().collect();
         match todo::closed_by(memory, open.iter()) {
             Closes::One(todo) => self.complete(memory, todo),
-            Closes::Unclear => self.asks.push((memory.clone(), vec![Code::Weak])),
-            Closes::Nothing => {}
+            Closes::Unclear => false,
+            Closes::Nothing => true,
         }
     }
 
@@ -267,9 +280,10 @@ impl<'a> Merge<'a> {
                 .into_iter()
                 .map(|(older, newer, reason, supersedes)| (newer.clone(), Change::Conflict { older, newer, reason, supersedes })),
         );
-        for (memory, codes) in self.asks {
-            self.out.review.push((memory.id.clone(), codes.clone(), memory.summary.clone()));
-            changes.push((memory.id.clone(), Change::Ask(Box::new(review_item(&memory, codes, context.project)))));
+        let asked = self.asks.into_iter().map(|(memory, codes)| review_item(&memory, codes, context.project));
+        for item in asked.chain(self.items) {
+            self.out.review.push((item.id.clone(), item.codes.clone(), item.memory.summary.clone()));
+            changes.push((item.id.clone(), Change::Ask(Box::new(item))));
         }
         for (id, change) in changes {
             if global.contains(&id) { self.out.global_changes.push(change) } else { self.out.changes.push(change) }
@@ -295,8 +309,10 @@ impl<'a> Merge<'a> {
             found.extend(self.stored.iter().filter(leans).map(|m| (*m).clone()));
         }
         for dependant in found {
-            let item = Memory { id: (self.context.new_id)()?, ..dependant };
-            self.asks.push((item, vec![Code::EOverturned]));
+            // The item has its own id; the record keeps the id of the entry that it is about.
+            let item =
+                ReviewItem { id: (self.context.new_id)()?, ..review_item(&dependant, vec![Code::EOverturned], self.context.project) };
+            self.items.push(item);
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ pub mod decay;
 pub mod duplicate;
 pub mod lint;
 mod merge;
+pub mod proposals;
 mod todo;
 
 use crate::error::{Error, Kind, Result};
@@ -98,7 +99,8 @@ pub fn reconcile(verdicts: Vec<Verdict>, snapshot: &Snapshot, context: &Reconcil
     let replaced = out.superseded.len() + out.changes.iter().filter(|c| matches!(c, Change::Conflict { supersedes: true, .. })).count();
     if replaced > context.max_supersedes {
         let message = format!("this run would replace {replaced} memories at once, more than {}", context.max_supersedes);
-        out.stop = Some(Error::new(Kind::Decision, message).hint("look at the plan with --dry-run, then raise max_supersedes for this run"));
+        out.stop =
+            Some(Error::new(Kind::Decision, message).hint("look at the plan with --dry-run, then raise max_supersedes for this run"));
     }
     Ok(out)
 }
@@ -112,7 +114,10 @@ fn review_item(memory: &Memory, codes: Vec<Code>, project: &str) -> ReviewItem {
 fn is_global(memory: &Memory) -> bool {
     memory.kind == crate::model::Kind::Preference
         && memory.layer == crate::model::Layer::LongTerm
-        && memory.scope.as_deref().is_some_and(|scope| scope.trim().trim_start_matches('_').eq_ignore_ascii_case(GLOBAL.trim_start_matches('_')))
+        && memory
+            .scope
+            .as_deref()
+            .is_some_and(|scope| scope.trim().trim_start_matches('_').eq_ignore_ascii_case(GLOBAL.trim_start_matches('_')))
 }
 
 /// Whether a stored memory can still be meant: it holds, or it was turned down.

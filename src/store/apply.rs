@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::catalogue::{ConflictRecord, FileRecord, MemoryUse};
-use super::journal::{FileSwap, sha256};
+use super::journal::FileSwap;
 use super::layout::{self, INDEX};
 use super::markdown::{Document, tidy};
 use super::read::{Project, Raw, digest, place};
@@ -212,33 +212,36 @@ impl Draft {
 
     /// Writes down in the catalogue where an entry is now and what finds it.
     fn record(&mut self, id: &Id, file: &str) {
-        self.ids.insert(id.clone());
-        let catalogue = &mut self.project.catalogue;
         let Some(document) = self.project.documents.get(file) else { return };
         let (Some(memory), Some(text)) = (document.get(id), document.text(id)) else { return };
-        let old = catalogue.memories.remove(id.as_str());
-        if old.is_some() {
-            catalogue.unlink(&BTreeSet::from([id.as_str()]));
-        }
-        let used = MemoryUse { digest: digest(text), ..old.unwrap_or_default() };
-        catalogue.memories.insert(id.to_string(), place(memory, file, used));
+        let (memory, digest) = (memory.clone(), digest(text));
+        self.project.catalogue.unlink(&BTreeSet::from([id.as_str()]));
+        self.write_down(&memory, digest, file);
+    }
+
+    fn write_down(&mut self, memory: &Memory, digest: String, file: &str) {
+        self.ids.insert(memory.id.clone());
+        let catalogue = &mut self.project.catalogue;
+        let old = catalogue.memories.remove(memory.id.as_str()).unwrap_or_default();
+        catalogue.memories.insert(memory.id.to_string(), place(memory, file, MemoryUse { digest, ..old }));
         if !layout::is_archive(file) {
-            catalogue.link(id, &memory.keywords);
+            catalogue.link(&memory.id, &memory.keywords);
         }
     }
 
     fn add(&mut self, memory: &Memory) -> Result<()> {
+        let memory = tidy(memory);
         if self.project.catalogue.memories.contains_key(memory.id.as_str()) {
             return Err(
                 Error::failure(format!("{} has a memory {} already", self.project.name, memory.id)).hint("run the same command again")
             );
         }
-        if tidy(memory).summary.is_empty() {
+        if memory.summary.is_empty() {
             return Err(Error::failure("a memory without a summary cannot be stored").hint("give it one line that says something"));
         }
-        let file = layout::file_for(memory, &self.at)?;
-        self.document(&file)?.insert(memory);
-        self.record(&memory.id, &file);
+        let file = layout::file_for(&memory, &self.at)?;
+        let text = self.document(&file)?.insert(&memory);
+        self.write_down(&memory, digest(&text), &file);
         Ok(())
     }
 
@@ -403,13 +406,15 @@ impl Draft {
                 let blank = document.is_blank();
                 if raw.map(|r| r.bytes.as_slice()) != Some(text.as_bytes()) && !(blank && raw.is_none()) {
                     check(document, &text, &file)?;
-                    let record = FileRecord { sha256: sha256(text.as_bytes()), written: self.at.clone() };
-                    if blank {
-                        self.project.catalogue.files.remove(&file);
-                    } else {
-                        self.project.catalogue.files.insert(file.clone(), record);
+                    let swap = swap(&name, &file, raw, (!blank).then(|| text.into_bytes()));
+                    match &swap.after {
+                        Some((sha, _)) => {
+                            let record = FileRecord { sha256: sha.clone(), written: self.at.clone() };
+                            self.project.catalogue.files.insert(file.clone(), record);
+                        }
+                        None => drop(self.project.catalogue.files.remove(&file)),
                     }
-                    swaps.push(swap(&name, &file, raw, (!blank).then(|| text.into_bytes())));
+                    swaps.push(swap);
                     continue;
                 }
             }
@@ -431,7 +436,7 @@ impl Draft {
 }
 
 fn swap(project: &str, file: &str, raw: Option<&Raw>, bytes: Option<Vec<u8>>) -> FileSwap {
-    FileSwap { path: format!("{project}/{file}"), seen: raw.map(|r| (r.sha.clone(), r.stamp)), bytes }
+    FileSwap::new(format!("{project}/{file}"), raw.map(|r| (r.sha.clone(), r.stamp)), bytes)
 }
 
 fn is_pair(record: &ConflictRecord, a: &Id, b: &Id) -> bool {
@@ -441,12 +446,8 @@ fn is_pair(record: &ConflictRecord, a: &Id, b: &Id) -> bool {
 
 /// What is about to be written must read back as the same entries.
 fn check(document: &Document, text: &str, file: &str) -> Result<()> {
-    let layer = layout::layer_of(file).unwrap_or(Layer::Transient);
-    let again = Document::parse(text, layer);
-    let same = again.entries().map(|v| (&v.entry.id, &v.entry.memory)).eq(document.entries().map(|v| (&v.entry.id, &v.entry.memory)));
-    if same {
-        Ok(())
-    } else {
-        Err(Error::failure(format!("{file} would not read back as written; nothing was changed")).hint("please report this"))
+    if document.reads_as(text) {
+        return Ok(());
     }
+    Err(Error::failure(format!("{file} would not read back as written; nothing was changed")).hint("please report this"))
 }

@@ -75,11 +75,11 @@ impl Store {
             for (file, raw) in &here {
                 let bytes = files.remove(file);
                 if bytes.as_ref() != Some(&raw.bytes) {
-                    swaps.push(FileSwap { path: format!("{name}/{file}"), seen: Some((raw.sha.clone(), raw.stamp)), bytes });
+                    swaps.push(FileSwap::new(format!("{name}/{file}"), Some((raw.sha.clone(), raw.stamp)), bytes));
                 }
             }
             let new = std::mem::take(files);
-            swaps.extend(new.into_iter().map(|(file, bytes)| FileSwap { path: format!("{name}/{file}"), seen: None, bytes: Some(bytes) }));
+            swaps.extend(new.into_iter().map(|(file, bytes)| FileSwap::new(format!("{name}/{file}"), None, Some(bytes))));
             if !here.is_empty() && swaps.len() > before {
                 differ.push(name.clone());
             }

@@ -73,10 +73,13 @@ pub struct MemoryUse {
     /// File inside the project.
     pub file: String,
     /// Session it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
     /// RFC 3339; what decay looks at.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_access: Option<String>,
     /// Times used or confirmed.
     pub hits: u64,
@@ -155,12 +158,13 @@ impl Head {
 }
 
 impl Catalogue {
-    /// Lets keywords lead to a memory.
+    /// Lets keywords lead to a memory that they do not lead to yet.
     pub fn link(&mut self, id: &Id, keywords: &[String]) {
         for keyword in keywords {
-            let ids = self.keywords.entry(keyword.clone()).or_default();
-            if !ids.contains(id) {
-                ids.push(id.clone());
+            match self.keywords.get_mut(keyword) {
+                Some(ids) if ids.last() == Some(id) => {}
+                Some(ids) => ids.push(id.clone()),
+                None => drop(self.keywords.insert(keyword.clone(), vec![id.clone()])),
             }
         }
     }

@@ -105,24 +105,33 @@ pub fn open_lock(path: &Path) -> Result<File> {
     opened.map_err(|e| Error::io("open the lock file", path, &e))
 }
 
-/// Where a crash test wants the process to end: set once by whoever reads the environment.
+/// Where a crash test wants the process to end.
 #[cfg(feature = "crash-test")]
-pub static CRASH_AT: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+static CRASH_AT: std::sync::OnceLock<String> = std::sync::OnceLock::new();
 
-/// A step of a commit. With the feature `crash-test`, the process aborts at the step that [`CRASH_AT`] names: by name, by
-/// `name:2` (the second time), or by number (`17`: the 17th step of all; `0` only counts).
-#[cfg(feature = "crash-test")]
-pub(super) fn crash_point(name: &str) {
-    use std::sync::Mutex;
-    static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    let (Some(at), Ok(mut seen)) = (CRASH_AT.get(), SEEN.lock()) else { return };
-    seen.push(name.to_owned());
-    let times = seen.iter().filter(|s| *s == name).count();
-    if *at == seen.len().to_string() || *at == format!("{name}:{times}") || (at == name && times == 1) {
-        std::process::abort();
+/// Names the step at which this process shall abort (the first call counts): by name, by `name:2` (the second time), or by
+/// number (`17`: the 17th step of all). Only for crash tests; without the feature `crash-test` nothing happens.
+pub fn crash_at(step: Option<&str>) {
+    #[cfg(feature = "crash-test")]
+    if let Some(step) = step {
+        CRASH_AT.get_or_init(|| step.to_owned());
     }
+    #[cfg(not(feature = "crash-test"))]
+    let _ = step;
 }
 
-/// A step of a commit, in a program that is not made for crash tests.
-#[cfg(not(feature = "crash-test"))]
-pub(super) fn crash_point(_name: &str) {}
+/// A step of a commit: the process ends here if [`crash_at`] named it.
+pub(super) fn crash_point(name: &str) {
+    #[cfg(feature = "crash-test")]
+    {
+        static SEEN: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
+        let (Some(at), Ok(mut seen)) = (CRASH_AT.get(), SEEN.lock()) else { return };
+        seen.push(name.to_owned());
+        let times = seen.iter().filter(|s| *s == name).count();
+        if *at == seen.len().to_string() || *at == format!("{name}:{times}") || (at == name && times == 1) {
+            std::process::abort();
+        }
+    }
+    #[cfg(not(feature = "crash-test"))]
+    let _ = name;
+}

@@ -91,8 +91,9 @@ pub(super) fn undo_swaps(home: &Path, steps: usize, force: bool) -> Result<(Vec<
             }
             None => None,
         };
-        if bytes.as_deref().map(sha256) != now {
-            swaps.push(FileSwap { path: path.to_owned(), seen: now.zip(stamp), bytes });
+        let swap = FileSwap::new(path.to_owned(), now.clone().zip(stamp), bytes);
+        if swap.after.as_ref().map(|(sha, _)| sha) != now.as_ref() {
+            swaps.push(swap);
         }
     }
     Ok((undone, swaps))

@@ -76,13 +76,23 @@ pub(super) struct FileSwap {
     pub(super) path: String,
     /// Digest and stamp of what was read; `None` if there was no file.
     pub(super) seen: Option<(String, Stamp)>,
-    /// What it shall hold; `None` to take it away.
-    pub(super) bytes: Option<Vec<u8>>,
+    /// What it shall hold, with its digest; `None` to take it away.
+    pub(super) after: Option<(String, Vec<u8>)>,
+}
+
+impl FileSwap {
+    pub(super) fn new(path: String, seen: Option<(String, Stamp)>, bytes: Option<Vec<u8>>) -> Self {
+        Self { path, seen, after: bytes.map(|bytes| (sha256(&bytes), bytes)) }
+    }
 }
 
 /// The right to change the home; ends when dropped.
 #[derive(Debug)]
-pub(super) struct Lock(#[expect(dead_code, reason = "held, not used")] File);
+pub(super) struct Lock {
+    _file: File,
+    /// What was finished or taken back on the way in.
+    pub(super) said: Option<String>,
+}
 
 /// Takes the lock of the home, waiting at most `wait` for whoever has it.
 pub(super) fn lock(home: &Path, wait: Duration) -> Result<Lock> {
@@ -104,7 +114,7 @@ type Ways = (fn(&File) -> Result<(), TryLockError>, fn(&File) -> std::io::Result
 fn acquire(path: &Path, file: File, wait: Duration, (now, waiting): Ways) -> Result<Lock> {
     let failed = |e: &std::io::Error| Error::io("lock", path, e);
     match now(&file) {
-        Ok(()) => return Ok(Lock(file)),
+        Ok(()) => return Ok(Lock { _file: file, said: None }),
         Err(TryLockError::Error(e)) => return Err(failed(&e)),
         Err(TryLockError::WouldBlock) => {}
     }
@@ -116,7 +126,7 @@ fn acquire(path: &Path, file: File, wait: Duration, (now, waiting): Ways) -> Res
         drop(send.send(locked));
     });
     match receive.recv_timeout(wait) {
-        Ok(locked) => Ok(Lock(locked.map_err(|e| failed(&e))?)),
+        Ok(locked) => Ok(Lock { _file: locked.map_err(|e| failed(&e))?, said: None }),
         Err(_) => Err(Error::new(Kind::Busy, "another claude-mem is writing to the memory folder")
             .hint(format!("try again in a moment; the lock is on {}", path.display()))),
     }
@@ -155,7 +165,7 @@ pub(super) fn run(home: &Path, _lock: &Lock, mut manifest: Manifest, swaps: Vec<
         .map(|s| FileChange {
             path: s.path.clone(),
             before: s.seen.as_ref().map(|(sha, _)| sha.clone()),
-            after: s.bytes.as_deref().map(sha256),
+            after: s.after.as_ref().map(|(sha, _)| sha.clone()),
         })
         .collect();
     crash_point("locked");
@@ -188,7 +198,7 @@ fn prepare(home: &Path, manifest: &Manifest, swaps: &[FileSwap]) -> Result<()> {
             disk::keep(&target, &copy_of(home, manifest, n))?;
             crash_point("copied");
         }
-        if let Some(bytes) = &swap.bytes {
+        if let Some((_, bytes)) = &swap.after {
             if let Some(parent) = target.parent() {
                 disk::create_dir(parent)?;
             }
@@ -271,19 +281,19 @@ fn finish(home: &Path, manifest: &Manifest, edited: &[&str]) -> Result<()> {
     close(home, manifest)
 }
 
-/// Ends the journal: it becomes the manifest in the history.
+/// Ends the journal: it becomes the manifest in the history. What comes after that cannot fail the commit any more: what is
+/// left over is cleared by the next one.
 fn close(home: &Path, manifest: &Manifest) -> Result<()> {
     let folder = folder(home, manifest.seq);
     if manifest.quiet {
         disk::remove(&commit_json(home))?;
-        disk::remove_tree(&folder)?;
     } else {
         disk::create_dir(&folder)?;
         disk::rename(&commit_json(home), &folder.join("manifest.json"))?;
     }
     crash_point("closed");
     // The rename is not brought to the disk: after a power cut the journal is simply found and closed again.
-    super::history::trim(home)?;
+    drop(super::history::trim(home));
     crash_point("trimmed");
     Ok(())
 }

@@ -136,7 +136,7 @@ impl Store {
         let store = Self { home, now: now.to_owned(), wait: WAIT, trust_hand_edits: true };
         let mut notices = Vec::new();
         if journal::is_open(&store.home) {
-            match journal::lock(&store.home, Duration::from_secs(2)) {
+            match journal::lock(&store.home, Duration::from_millis(300)) {
                 Ok(lock) => notices.extend(journal::recover(&store.home, &lock)?),
                 // Somebody is at work right now; reading waits for that by itself.
                 Err(error) if error.kind == Kind::Busy => {}
@@ -225,8 +225,8 @@ impl Store {
     }
 
     fn lock(&self) -> Result<Lock> {
-        let lock = journal::lock(&self.home, self.wait)?;
-        journal::recover(&self.home, &lock)?;
+        let mut lock = journal::lock(&self.home, self.wait)?;
+        lock.said = journal::recover(&self.home, &lock)?;
         Ok(lock)
     }
 
@@ -243,6 +243,7 @@ impl Store {
             notices: draft.notices,
             ..Receipt::default()
         };
+        receipt.notices.extend(lock.said.clone());
         if swaps.is_empty() {
             return Ok(receipt);
         }
@@ -278,13 +279,14 @@ impl Store {
 
     /// Writes files as a commit of its own, dated now.
     fn swap_now(&self, lock: &Lock, command: &str, project: &str, swaps: Vec<FileSwap>) -> Result<Receipt> {
+        let notices = lock.said.iter().cloned().collect();
         if swaps.is_empty() {
-            return Ok(Receipt::default());
+            return Ok(Receipt { notices, ..Receipt::default() });
         }
         let manifest = Manifest { command: command.to_owned(), at: self.now.clone(), project: project.to_owned(), ..Manifest::default() };
         let manifest = self.swap(lock, manifest, swaps)?;
         let files = manifest.files.into_iter().map(|f| f.path).collect();
-        Ok(Receipt { seq: Some(manifest.seq), files, ..Receipt::default() })
+        Ok(Receipt { seq: Some(manifest.seq), files, notices, ..Receipt::default() })
     }
 
     /// The commits that are kept, newest first.

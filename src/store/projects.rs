@@ -135,7 +135,7 @@ impl Store {
                 }
             }
             if file != INDEX {
-                swaps.push(FileSwap { path: format!("{new}/{file}"), seen: None, bytes: Some(bytes) });
+                swaps.push(FileSwap::new(format!("{new}/{file}"), None, Some(bytes)));
             }
         }
         project.raw.remove(INDEX);
@@ -187,11 +187,7 @@ impl Store {
 }
 
 fn take_away(project: &Project, name: &str) -> Vec<FileSwap> {
-    let gone = |(file, raw): (&String, &read::Raw)| FileSwap {
-        path: format!("{name}/{file}"),
-        seen: Some((raw.sha.clone(), raw.stamp)),
-        bytes: None,
-    };
+    let gone = |(file, raw): (&String, &read::Raw)| FileSwap::new(format!("{name}/{file}"), Some((raw.sha.clone(), raw.stamp)), None);
     project.raw.iter().map(gone).collect()
 }
 
@@ -202,5 +198,5 @@ fn catalogue_swap(project: &Project, name: &str) -> Result<Vec<FileSwap>> {
         return Ok(Vec::new());
     }
     let seen = raw.map(|r| (r.sha.clone(), r.stamp));
-    Ok(vec![FileSwap { path: format!("{name}/{INDEX}"), seen, bytes: Some(json.into_bytes()) }])
+    Ok(vec![FileSwap::new(format!("{name}/{INDEX}"), seen, Some(json.into_bytes()))])
 }

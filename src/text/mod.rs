@@ -2,6 +2,7 @@
 //!
 //! [`clean`] is the one way from a conversation as read to a conversation that may leave the process or be stored.
 
+pub mod alike;
 pub mod amounts;
 pub mod clean;
 pub mod dates;

@@ -60,6 +60,9 @@ const IDIOMS: &[&str] = &[
     "aren't we",
     "don't we",
     "不过",
+    "不够",
+    "不足",
+    "足りない",
     "不仅",
     "不但",
     "不断",
@@ -149,6 +152,7 @@ const DENIALS: &[&str] = &[
     "别",
     "没",
     "勿",
+    "无法",
     "无需",
     "未",
     "ない",
@@ -265,6 +269,7 @@ const LIMITS: &[&str] = &[
 
 /// Words after which the sign of a clause says little.
 const UNDECIDED: &[&str] = &[
+    "without",
     "unknown",
     "invalid",
     "undecided",

@@ -228,7 +228,7 @@ pub fn exact(text: &str) -> BTreeSet<String> {
     pattern
         .find_iter(&text)
         .map(|m| m.as_str().trim_matches(|c: char| matches!(c, '.' | ',' | ':' | '-' | '/' | '_' | ';')).to_lowercase())
-        .filter(|t| !t.is_empty())
+        .filter(|t| !t.is_empty() && !matches!(t.as_str(), "e.g" | "i.e" | "a.m" | "p.m"))
         .collect()
 }
 
@@ -306,6 +306,7 @@ mod tests {
 
     #[test]
     fn exact_tokens() {
+        assert!(exact("e.g. this, i.e. that").is_empty());
         let got = exact("Bump to v2.3.1, set max_conns to 30s in src/db/pool.rs; see https://x.io/a?b=1. 用OrderService，端口8080");
         for want in ["v2.3.1", "max_conns", "30", "src/db/pool.rs", "https://x.io/a?b=1", "orderservice", "8080"] {
             assert!(got.contains(want), "{want} not in {got:?}");

@@ -98,7 +98,8 @@ fn tell(case: &Case) -> Result<(), String> {
             Some(text) => world.pipe(&args, text),
             None => world.run(&args),
         };
-        let wrong = |what: String| Err(format!("step {} `{}`: {what}\nstdout:\n{}\nstderr:\n{}", number + 1, args.join(" "), ran.out, ran.err));
+        let wrong =
+            |what: String| Err(format!("step {} `{}`: {what}\nstdout:\n{}\nstderr:\n{}", number + 1, args.join(" "), ran.out, ran.err));
         if ran.code != step.exit {
             return wrong(format!("exit {} instead of {}", ran.code, step.exit));
         }

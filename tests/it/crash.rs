@@ -77,7 +77,7 @@ fn run(store: &Store, seed: u64) {
 fn child() {
     let Some(home) = variable("CRASH_TEST_HOME") else { return };
     if let Some(at) = variable("CLAUDE_MEM_CRASH_AT") {
-        disk::CRASH_AT.set(at).unwrap();
+        disk::crash_at(Some(&at));
     }
     let number = |name| variable(name).and_then(|n| n.parse::<u64>().ok());
     let store = open(Path::new(&home));
@@ -219,7 +219,6 @@ fn an_edit_by_hand_after_the_crash_is_not_lost() {
     assert!(tree(home.path()).iter().any(|(name, bytes)| name.contains("history") && bytes == mine.as_bytes()));
 }
 
-/// A file size limit stands in for a full disk where no small disk can be mounted.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_changes_nothing() {
@@ -287,4 +286,23 @@ fn a_read_only_folder_changes_nothing() {
     Command::new("umount").arg(home.path()).status().unwrap();
     result.unwrap();
     assert!(tree(home.path()) == before);
+}
+
+/// The program itself: killed in the middle of `remember`, the next command finishes the work and says so.
+#[test]
+fn the_program_says_what_it_finished() {
+    let home = tempfile::tempdir().unwrap();
+    let program = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_claude-mem"));
+        command.env_clear().env("HOME", home.path()).env("CLAUDE_MEM_NOW", "2025-06-10T06:03:22Z").current_dir(home.path());
+        command.args(["--home", "memory"]).args(args);
+        command
+    };
+    assert!(program(&["project", "init", "p"]).output().unwrap().status.success());
+    let killed = program(&["remember", "--project", "p", "金额一律用分存储"]).env("CLAUDE_MEM_CRASH_AT", "journaled").output().unwrap();
+    assert!(killed.status.code().is_none(), "{}", String::from_utf8_lossy(&killed.stderr));
+    let next = program(&["list", "--json", "--project", "p"]).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&next.stdout).into_owned(), String::from_utf8_lossy(&next.stderr).into_owned());
+    assert!(next.status.success() && out.contains("金额一律用分存储"), "{out} {err}");
+    assert!(err.contains("had been cut off; it was finished"), "{err}");
 }

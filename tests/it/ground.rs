@@ -6,7 +6,7 @@ use std::path::Path;
 use claude_mem::extract::Known;
 use claude_mem::extract::ground::{Context, Outcome, Verdict, ground};
 use claude_mem::model::candidate::Voice;
-use claude_mem::model::{Candidate, Conversation, Id, Kind, Layer, Memory, Pointer, Quote, RelationType, Speaker, Strength, Turn};
+use claude_mem::model::{Candidate, Conversation, Id, Kind, Layer, Memory, Pointer, Quote, RelationType, Speaker, State, Strength, Turn};
 use claude_mem::reconcile::duplicate::fingerprint;
 use serde::Deserialize;
 
@@ -26,6 +26,8 @@ struct Case {
     layer: Option<String>,
     #[serde(default)]
     voice: Option<Voice>,
+    #[serde(default)]
+    state: Option<String>,
     #[serde(default)]
     weak: bool,
     says: String,
@@ -88,6 +90,7 @@ fn run(case: &Case) -> Verdict {
     candidate.scope.clone_from(&case.scope);
     candidate.until_event.clone_from(&case.event);
     candidate.until_date.clone_from(&case.until);
+    candidate.state = case.state.as_deref().map_or(State::Valid, |s| State::parse(s).unwrap());
     candidate.voice = case.voice.unwrap_or_default();
     candidate.strength = if case.weak { Strength::Weak } else { Strength::Strong };
     candidate.relations =
@@ -195,6 +198,7 @@ fn foreign_text_never_panics() {
                 kind: "decision".to_owned(),
                 layer: None,
                 voice: None,
+                state: None,
                 weak: false,
                 says: text.clone(),
                 reason: Some(b.to_owned()),

@@ -274,6 +274,23 @@ fn pointers_of_the_model_become_links() {
 }
 
 #[test]
+fn the_same_answer_again_adds_nothing() {
+    for case in cases() {
+        let mut play = Play::new(&case);
+        for session in list(&case["sessions"]) {
+            let (talk, _) = clean(&conversation(session));
+            let verdicts = play.check(play.answers(&case, session, &talk, true), &talk, &[]);
+            play.store(verdicts, &talk);
+            let again = play.check(play.answers(&case, session, &talk, false), &talk, &[]);
+            let kept: Vec<Verdict> = again.into_iter().filter(|v| v.outcome == Outcome::Keep).collect();
+            let outcome = play.store(kept, &talk);
+            let moved: Vec<&Change> = outcome.changes.iter().filter(|c| !matches!(c, Change::Confirm { .. })).collect();
+            assert!(moved.is_empty(), "{}: {moved:?}", case["id"]);
+        }
+    }
+}
+
+#[test]
 fn the_detector_needs_no_pointers() {
     let (mut wanted, mut found, mut right, mut wrong, mut missed) = (0, 0, 0, Vec::new(), Vec::new());
     play(false, |case, session, play, outcome, _| {
@@ -321,6 +338,12 @@ const DAMAGES: &[(&str, Code, Damage)] = &[
         bad.summary = c.summary.replacen(&number, "7391", 1);
         Some(bad)
     }),
+    ("number plus one", Code::ENumber, |c, talk| {
+        let number = claude_mem::text::amounts::digits(&c.summary).into_iter().find(|n| n.parse::<u64>().is_ok())?;
+        let more = (number.parse::<u64>().ok()? + 1).to_string();
+        let said = talk.turns.iter().any(|t| claude_mem::text::amounts::said(&t.text).contains(&more));
+        (!said).then(|| Candidate { summary: c.summary.replacen(&number, &more, 1), ..c.clone() })
+    }),
     ("reversed negation", Code::ENeg, reversed),
     ("assistant-only decision", Code::ERole, |c, talk| {
         let turn = talk.turns.iter().find(|t| t.speaker == Speaker::Assistant && t.text.chars().count() >= 12)?;
@@ -361,6 +384,10 @@ const DAMAGES: &[(&str, Code, Damage)] = &[
         let mut bad = c.clone();
         bad.until_date = Some("2026-02-30".to_owned());
         Some(bad)
+    }),
+    ("date plus one", Code::EDate, |c, _| {
+        let day: jiff::civil::Date = c.until_date.as_deref()?.parse().ok()?;
+        Some(Candidate { until_date: Some(day.tomorrow().ok()?.to_string()), ..c.clone() })
     }),
     ("past date", Code::EDate, |c, _| {
         let mut bad = c.clone();

@@ -34,5 +34,7 @@ fn every_command_of_the_readme_runs() {
 /// Words of a command line; double quotes hold together.
 fn split(line: &str) -> Vec<String> {
     let parts = line.split('"').enumerate();
-    parts.flat_map(|(i, part)| if i % 2 == 1 { vec![part.to_owned()] } else { part.split_whitespace().map(str::to_owned).collect() }).collect()
+    parts
+        .flat_map(|(i, part)| if i % 2 == 1 { vec![part.to_owned()] } else { part.split_whitespace().map(str::to_owned).collect() })
+        .collect()
 }

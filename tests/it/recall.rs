@@ -310,6 +310,8 @@ fn lint_finds_what_is_expected() {
             let ids = ids.join(" ");
             match p.kind {
                 Kind::Rewrite { summary } => format!("{ids} rewrite: {summary}"),
+                Kind::Conflict => format!("{ids} conflict"),
+                Kind::Doubt { question } => format!("{ids} doubt {question}"),
                 Kind::Merge { into } => format!("{ids} merge into {into}"),
                 Kind::Lapse => format!("{ids} lapse"),
                 Kind::SetUntil { day } => format!("{ids} until {day}"),

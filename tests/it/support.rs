@@ -135,8 +135,8 @@ fn walk(root: &Path, folder: &Path, out: &mut BTreeMap<PathBuf, Vec<u8>>) {
 
 /// The shared data folder, if this machine has it; tests that need it say that they skip.
 pub fn shared() -> Option<PathBuf> {
-    let found = std::env::var_os("CLAUDE_MEM_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
+    let found =
+        std::env::var_os("CLAUDE_MEM_SHARED").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     if !found.join("gold").is_dir() {
         println!("skipped: no shared data beside this folder");
         return None;

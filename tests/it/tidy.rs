@@ -74,7 +74,16 @@ fn uses_point_one_way() {
 }
 
 /// Modules that do no I/O, read no clock and start nothing.
-const PURE: &[&str] = &["src/model", "src/text", "src/transcript", "src/reconcile", "src/store/markdown", "src/extract/rules", "src/extract/ground", "src/recall"];
+const PURE: &[&str] = &[
+    "src/model",
+    "src/text",
+    "src/transcript",
+    "src/reconcile",
+    "src/store/markdown",
+    "src/extract/rules",
+    "src/extract/ground",
+    "src/recall",
+];
 
 #[test]
 fn the_core_is_pure() {
@@ -99,7 +108,8 @@ fn one_file_names_backoff_and_one_prints() {
     for (path, text) in sources("src") {
         let shown = path.display().to_string();
         assert!(!text.contains("use backoff") || shown == "src/extract/retry.rs", "{shown} names backoff");
-        let prints = text.lines().any(|l| !l.trim_start().starts_with("//") && (l.contains("println!(") || l.contains("std::io::stdout()")));
+        let prints =
+            text.lines().any(|l| !l.trim_start().starts_with("//") && (l.contains("println!(") || l.contains("std::io::stdout()")));
         assert!(!prints || shown == "src/cli/ui.rs", "{shown} prints");
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::ToSpan;
 use jiff::civil::Date;
 
 use super::cues::RELATIVE_DAYS;
@@ -16,6 +17,9 @@ use crate::text::{amounts, phrases};
 
 /// A resolved date lies within this many days of the conversation.
 const NEAR_DAYS: i32 = 200;
+
+/// A bare year may be the next or the last one only this close to its turn.
+const YEAR_DAYS: i32 = 62;
 
 /// Turns around the quotes in which a number must stand, and a name: an object is named once and then meant.
 const NUMBER_REACH: usize = 1;
@@ -150,11 +154,16 @@ impl<'a> Talk<'a> {
 
     /// A date worked out from a word of time ("Friday", 月底): a real day near the conversation. Also its year or month.
     fn resolved(&self, token: &str) -> bool {
+        // The day of the conversation itself is no invention.
+        if token == self.day {
+            return true;
+        }
         if !self.timed {
             return false;
         }
         let Ok(today) = self.day.parse::<Date>() else { return false };
-        if token.len() == 4 && token.parse::<i16>().is_ok_and(|year| (year - today.year()).abs() <= 1) {
+        let years = [-YEAR_DAYS, 0, YEAR_DAYS].map(|days| today.saturating_add(days.days()).year());
+        if token.len() == 4 && token.parse::<i16>().is_ok_and(|year| years.contains(&year)) {
             return true;
         }
         let day = is_day(token).or_else(|| is_day(&format!("{token}-01"))).or_else(|| is_day(&format!("{}-{token}", today.year())));

@@ -6,7 +6,8 @@ use jiff::civil::Date;
 use super::exacts::has_time;
 use super::{Draft, Finding, Scene, cues};
 use crate::model::{Candidate, Code, Speaker};
-use crate::reconcile::duplicate;
+use crate::text::alike::Fingerprint;
+use crate::text::dates;
 use crate::text::phrases::has_any;
 use crate::text::redact::{has_secret, redact};
 use crate::text::words::{MAX_WIDTH, clip, exact, fold, is_cjk, width};
@@ -115,10 +116,12 @@ pub(super) fn real_date(draft: &mut Draft, scene: &Scene) -> Finding {
     let day = (text.len() == 10).then(|| text.parse::<Date>().ok()).flatten();
     let today = scene.context.day.parse::<Date>().ok();
     let earliest = today.and_then(|today| today.checked_sub(1.day()).ok());
+    let talk = scene.sheet.window(&draft.evidence, TIME_REACH);
     let problem = match day {
         None => "is not a day of the calendar",
         Some(day) if earliest.is_some_and(|earliest| day < earliest) => "lies before the conversation",
-        Some(_) if !has_time(&scene.sheet.window(&draft.evidence, TIME_REACH)) => "rests on no word of time",
+        Some(_) if !has_time(&talk) => "rests on no word of time",
+        Some(_) if another_day(&text, &talk, scene.context.day) => "is not the day that was said",
         Some(_) => return Finding::Fine,
     };
     draft.note(Code::EDate, format!("until_date {} {problem}", clip(&text, 20.0)));
@@ -126,9 +129,18 @@ pub(super) fn real_date(draft: &mut Draft, scene: &Scene) -> Finding {
     Finding::Doubt(Code::EDate)
 }
 
+/// Whether the talk names days, and this is none of them.
+fn another_day(text: &str, talk: &str, today: &str) -> bool {
+    let named = dates::find(talk, today);
+    !named.is_empty() && named.iter().all(|found| found.day != text)
+}
+
 /// What a person rejected does not come back.
 pub(super) fn not_buried(draft: &mut Draft, scene: &Scene) -> Finding {
-    let buried = scene.context.tombstones.iter().any(|stone| duplicate::buried(&draft.candidate.summary, stone));
+    let mine = Fingerprint::of(&draft.candidate.summary);
+    let stones = scene.context.tombstones.iter();
+    let buried =
+        stones.map(|s| Fingerprint { hash: s.hash.clone(), tokens: s.tokens.clone(), exact: s.exact.clone() }).any(|stone| mine.is(&stone));
     if buried { Finding::Refuse(Code::ETombstone) } else { Finding::Fine }
 }
 

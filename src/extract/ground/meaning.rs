@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Draft, Finding, Scene};
-use crate::model::{Code, State};
-use crate::text::phrases::{Clause, clauses};
+use crate::model::{Code, Evidence, State};
+use crate::text::phrases::{Clause, clauses, without};
 use crate::text::polarity::{Polarity, agree, common_marks, polarity, polarity_without};
 use crate::text::words::{Language, fold, is_cjk, language, token_set};
 
@@ -23,11 +23,51 @@ pub(super) fn covered(draft: &mut Draft, scene: &Scene) -> Finding {
     }
     let said = token_set(&window);
     let letters: BTreeSet<char> = window.chars().filter(|c| is_cjk(*c)).collect();
-    let claimed = token_set(&draft.candidate.summary);
+    let summary = without(&fold(&draft.candidate.summary), FRAMING);
+    let claimed = token_set(&summary);
     let found: f64 = claimed.iter().map(|token| part_said(token, &said, &letters)).sum();
     // Of three words, one may be all that a good paraphrase keeps.
     let short = claimed.len() <= 3 && found >= 1.0;
-    if short || found >= COVERED * claimed.len() as f64 { Finding::Fine } else { Finding::Doubt(Code::ECover) }
+    let covered = short || found >= COVERED * claimed.len() as f64 || by_letters(&summary, &draft.evidence, scene);
+    if covered { Finding::Fine } else { Finding::Doubt(Code::ECover) }
+}
+
+/// Words of the note itself, which nobody says: who it is about, that something was considered.
+const FRAMING: &[&str] = &[
+    "the user",
+    "user",
+    "the assistant",
+    "was considered",
+    "considered",
+    "rejected",
+    "because",
+    "用户",
+    "助手",
+    "曾考虑",
+    "否决",
+    "因为",
+    "因",
+    "ユーザー",
+    "検討",
+    "却下",
+    "사용자",
+    "검토",
+    "기각",
+];
+
+/// Part of the CJK letters of a summary that must have been said, where word order and filler words hide the bigrams.
+const LETTERS: f64 = 0.5;
+
+/// More distinct letters than this hold any text by chance.
+const FEW_LETTERS: usize = 120;
+
+/// Whether the people's own short turns near the quotes hold half of a CJK summary, letter by letter.
+fn by_letters(summary: &str, evidence: &[Evidence], scene: &Scene) -> bool {
+    let content = |text: &str| text.chars().filter(|c| is_cjk(*c) && !GLUE.contains(*c)).collect::<BTreeSet<char>>();
+    let spoken = scene.sheet.spoken(evidence, REACH);
+    let (said, claimed) = (content(&spoken), content(summary));
+    let common = claimed.intersection(&said).count();
+    claimed.len() >= 4 && said.len() <= FEW_LETTERS && common as f64 >= LETTERS * claimed.len() as f64
 }
 
 /// 1 for a word that was said, ½ for a CJK bigram whose letters were said apart: 补索引 for 把索引补上.
@@ -55,21 +95,66 @@ const SHARED_BY_LIGHT: (usize, usize) = (2, 6);
 
 /// A clause of the summary and the clause of the quotes nearest to it must both affirm or both deny, and the summary may
 /// not deny more often than the quotes give reason to.
-pub(super) fn same_way_round(draft: &mut Draft, _: &Scene) -> Finding {
+pub(super) fn same_way_round(draft: &mut Draft, scene: &Scene) -> Finding {
     if draft.candidate.state != State::Valid {
         // "X was considered, rejected" turns its quote round by its nature.
         return Finding::Fine;
     }
     let quoted = draft.quoted();
     let ignored = common_marks(&fold(&draft.candidate.summary), &fold(&quoted));
-    let said: Vec<Spoken> = clauses(&quoted).iter().map(|c| Spoken::of(c, &ignored)).collect();
-    let claimed: Vec<Spoken> = clauses(&draft.candidate.summary).iter().map(|c| Spoken::of(c, &ignored)).collect();
-    let denials = claimed.iter().filter(|c| c.polarity.denials > 0).count();
+    let mut said: Vec<Spoken> = clauses(&quoted).iter().map(|c| Spoken::of(c, &ignored)).collect();
+    for (at, _) in clauses(&quoted).iter().enumerate().filter(|(_, c)| starts_with_any(&c.text, ELLIPTIC)) {
+        // "It still asks. It should not.": the first clause is what the second denies.
+        if let Some(before) = at.checked_sub(1).and_then(|before| said.get_mut(before)) {
+            before.polarity.open = true;
+        }
+    }
+    let around = token_set(&format!("{}\n{}", scene.sheet.window(&draft.evidence, REACH), scene.pointed(draft)));
+    let parts = clauses(&draft.candidate.summary);
+    let claimed: Vec<Spoken> = parts.iter().map(|c| Spoken::of(c, &ignored)).collect();
+    let tail = |(at, _): &(usize, &Spoken)| *at > 0 && parts.get(*at).is_some_and(|c| is_tail(c, &around));
+    let judged: Vec<&Spoken> = claimed.iter().enumerate().filter(|pair| !tail(pair)).map(|(_, c)| c).collect();
+    let denials = judged.iter().filter(|c| c.polarity.denials > 0).count();
     let reasons = clauses(&quoted).iter().map(polarity).filter(|p| p.denials + p.removals > 0 || p.limited).count();
-    if denials > reasons && same_script(draft) || claimed.iter().any(|clause| clause.turned_round(&claimed, &said)) {
+    if denials > reasons && same_script(draft) || judged.iter().any(|clause| clause.turned_round(&claimed, &said)) {
         return Finding::Doubt(Code::ENeg);
     }
     Finding::Fine
+}
+
+/// Denials that mean the clause before them.
+const ELLIPTIC: &[&str] = &[
+    "it should not",
+    "it shouldn't",
+    "it must not",
+    "it mustn't",
+    "that should not",
+    "that shouldn't",
+    "this should not",
+    "this shouldn't",
+    "they should not",
+    "they shouldn't",
+    "which it should not",
+    "which it shouldn't",
+    "不应该",
+    "不该",
+    "这样不行",
+];
+
+/// Beginnings of a tail that names what the choice leaves behind: "…, no longer yarn", "，不再用 npm".
+const TAILS: &[&str] =
+    &["not ", "no longer ", "never ", "instead of ", "rather than ", "without ", "no ", "不再", "不是", "不用", "而不是", "而非", "别用"];
+
+fn starts_with_any(text: &str, starts: &[&str]) -> bool {
+    starts.iter().any(|start| text.starts_with(start))
+}
+
+/// Whether a later clause of the summary only names, as left behind, something that was spoken of. It says nothing new:
+/// the choice itself stands in the first clause.
+fn is_tail(clause: &Clause, around: &BTreeSet<String>) -> bool {
+    let words: Vec<String> = token_set(&clause.text).into_iter().filter(|t| !DENYING.contains(&t.as_str())).collect();
+    let known = words.iter().filter(|w| around.contains(*w)).count();
+    starts_with_any(&clause.text, TAILS) && words.len() <= 8 && 2 * known >= words.len()
 }
 
 /// A clause with its content words and its sign.

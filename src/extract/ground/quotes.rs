@@ -4,7 +4,7 @@ use super::sheet::{Sheet, quotable};
 use super::{Draft, Finding, Scene};
 use crate::model::memory::RelationType;
 use crate::model::{Code, Evidence, Pointer, Quote, Speaker, State};
-use crate::reconcile::duplicate;
+use crate::text::alike::alike;
 use crate::text::words::is_cjk;
 
 /// The most quotes that a memory carries.
@@ -107,7 +107,7 @@ pub(super) fn no_echo(draft: &mut Draft, scene: &Scene) -> Finding {
     let twin = scene.context.known.iter().find(|known| {
         !candidate.relations.iter().any(|r| r.id == known.alias || r.id == known.memory.id.as_str())
             && (known.memory.state == candidate.state || known.memory.state == State::Valid)
-            && duplicate::alike(&candidate.summary, &known.memory.summary)
+            && alike(&candidate.summary, &known.memory.summary)
     });
     let Some(twin) = twin.map(|known| known.alias.clone()) else { return Finding::Fine };
     if reads_back {

@@ -27,12 +27,22 @@ impl<'a> Sheet<'a> {
     /// Texts of the quoted turns and `reach` turns around each. Tool output between two speakers is not counted as a
     /// turn of talk, but belongs to the window.
     pub fn window(&self, evidence: &[Evidence], reach: usize) -> String {
+        self.texts(evidence, reach, |_| true)
+    }
+
+    /// The same, the user's turns and the quotes only.
+    pub fn spoken(&self, evidence: &[Evidence], reach: usize) -> String {
+        let quotes = evidence.iter().map(|e| e.quote.as_str()).collect::<Vec<_>>().join("\n");
+        quotes + "\n" + &self.texts(evidence, reach, |speaker| speaker == Speaker::User)
+    }
+
+    fn texts(&self, evidence: &[Evidence], reach: usize, by: impl Fn(Speaker) -> bool) -> String {
         let mut wanted = vec![false; self.pages.len()];
         for at in evidence.iter().filter_map(|e| self.position(e.turn)) {
             self.mark(&mut wanted, (0..=at).rev(), reach);
             self.mark(&mut wanted, at..self.pages.len(), reach);
         }
-        let chosen = self.pages.iter().zip(wanted).filter(|(_, wanted)| *wanted);
+        let chosen = self.pages.iter().zip(wanted).filter(|(page, wanted)| *wanted && by(page.turn.speaker));
         chosen.map(|(page, _)| page.turn.text.as_str()).collect::<Vec<_>>().join("\n")
     }
 

@@ -52,7 +52,8 @@ pub(super) fn edit(text: &str, old: &Memory, new: &Memory, nl: &str) -> Result<S
             edits.extend(parts.quotes.iter().map(|(range, _)| (range.clone(), std::mem::take(&mut text))));
         }
     }
-    let edited = apply(&parts.lines, edits, nl);
+    let text_from = parts.yaml.as_ref().map_or(1, |body| body.end + 1);
+    let edited = apply(&parts.lines, text_from, edits, nl);
     let read = Entry::read(&edited, new.topic.as_deref(), new.layer);
     if read.readable && read.id.as_ref() == Some(&new.id) && print::tidy(&read.memory) == *new {
         Ok(edited)
@@ -147,9 +148,9 @@ fn comment(line: &str) -> &str {
     ""
 }
 
-/// Puts the edits in. Where lines come together that did not stand together, a blank line keeps prose from running into
-/// a labelled text or a quote.
-fn apply(lines: &[&str], mut edits: Vec<Edit>, nl: &str) -> String {
+/// Puts the edits in. Where lines of the text (from `text_from` on) come together that did not stand together, a blank line
+/// keeps prose from running into a labelled text or a quote.
+fn apply(lines: &[&str], text_from: usize, mut edits: Vec<Edit>, nl: &str) -> String {
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut rows: Vec<(Option<usize>, &str)> = Vec::new();
     let mut at = 0;
@@ -166,7 +167,7 @@ fn apply(lines: &[&str], mut edits: Vec<Edit>, nl: &str) -> String {
             out.push_str(nl);
         }
         let together = above.0.is_some() && row.0 == above.0.map(|n| n + 1);
-        if !together && runs_in(above, row) {
+        if !together && row.0.is_some_and(|n| n >= text_from) && runs_in(above, row.1) {
             out.push_str(nl);
         }
         out.push_str(row.1);
@@ -178,9 +179,9 @@ fn apply(lines: &[&str], mut edits: Vec<Edit>, nl: &str) -> String {
     out
 }
 
-/// Whether the lower line, if it is an old one, would be read as part of the upper one.
-fn runs_in((upper_at, upper): (Option<usize>, &str), (lower_at, lower): (Option<usize>, &str)) -> bool {
-    if is_blank(upper) || is_blank(lower) || lower_at.is_none() || lower.starts_with("**") {
+/// Whether the lower line, an old one, would be read as part of the upper one.
+fn runs_in((upper_at, upper): (Option<usize>, &str), lower: &str) -> bool {
+    if is_blank(upper) || is_blank(lower) || lower.starts_with("**") {
         return false;
     }
     if lower.starts_with('>') {

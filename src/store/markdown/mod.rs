@@ -13,6 +13,7 @@ mod yaml;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 pub use entry::Entry;
 pub use print::{one_line, tidy};
@@ -36,16 +37,39 @@ pub struct Document {
 struct Piece {
     what: What,
     text: String,
+    /// What an entry says, once somebody asked.
+    entry: OnceLock<Box<Entry>>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
     /// Before the first heading, or under a `#` heading: no topic.
     Prose,
     /// From a `##` heading on.
-    Topic(String),
-    /// From a `###` heading on.
-    Entry(Box<Entry>),
+    Topic(Arc<str>),
+    /// From a `###` heading on, with the topic it stands under.
+    Entry(Option<Arc<str>>),
+}
+
+impl Piece {
+    fn new(what: What, text: impl Into<String>) -> Self {
+        Self { what, text: text.into(), entry: OnceLock::new() }
+    }
+
+    fn is_entry(&self) -> bool {
+        matches!(self.what, What::Entry(_))
+    }
+
+    fn entry(&self, layer: Layer) -> Option<&Entry> {
+        let What::Entry(topic) = &self.what else { return None };
+        Some(self.entry.get_or_init(|| Box::new(Entry::read(&self.text, topic.as_deref(), layer))))
+    }
+
+    /// The id, as far as it can be seen without reading the entry.
+    fn likely_id(&self) -> Option<Id> {
+        let rest = self.text.split_once("\nid: ")?.1;
+        Id::parse(rest.get(..Id::LEN)?)
+    }
 }
 
 /// An entry and where it stands.
@@ -62,45 +86,18 @@ pub struct View<'a> {
 impl Document {
     /// Reads a file of a layer. Never fails: what cannot be read stays as text and is a [`Problem`].
     pub fn parse(text: &str, layer: Layer) -> Self {
-        let (bom, text) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
-        let mut document = Self { bom, pieces: Vec::new(), layer, newline: newline_of(text) };
-        let lines = lines(text);
-        let mut unclosed = Unclosed::default();
-        let (mut topic, mut what, mut start) = (None, What::Prose, 0);
-        let mut offset = 0;
-        let mut skip_to = 0;
-        for (at, line) in lines.iter().enumerate() {
-            if at >= skip_to {
-                if let Some(end) = block_end(&lines, at, &mut unclosed) {
-                    skip_to = end + 1;
-                } else if let Some((level, name)) = heading(line).filter(|(level, _)| *level <= 3) {
-                    document.close(std::mem::replace(&mut what, What::Prose), &text[start..offset], topic.as_deref());
-                    start = offset;
-                    match level {
-                        1 => topic = None,
-                        2 => {
-                            topic = Some(name.to_owned()).filter(|t| !t.is_empty() && !print::is_general(t));
-                            what = What::Topic(name.to_owned());
-                        }
-                        _ => what = What::Entry(Box::new(placeholder(layer))),
-                    }
-                }
-            }
-            offset += line.len();
-        }
-        document.close(what, &text[start..], topic.as_deref());
-        document
+        let (bom, rest) = bom(text);
+        let pieces = split(rest).into_iter().map(|(what, text)| Piece::new(what, text)).collect();
+        Self { bom, pieces, layer, newline: newline_of(text) }
     }
 
-    fn close(&mut self, what: What, text: &str, topic: Option<&str>) {
-        if text.is_empty() {
-            return;
-        }
-        let what = match what {
-            What::Entry(_) => What::Entry(Box::new(Entry::read(text, topic, self.layer))),
-            other => other,
-        };
-        self.pieces.push(Piece { what, text: text.to_owned() });
+    /// Whether `text` would be read as exactly this document.
+    pub fn reads_as(&self, text: &str) -> bool {
+        let (bom, rest) = bom(text);
+        let pieces = split(rest);
+        bom == self.bom
+            && pieces.len() == self.pieces.len()
+            && pieces.iter().zip(&self.pieces).all(|((what, text), p)| *what == p.what && *text == p.text)
     }
 
     /// The file. Without changes, exactly the bytes that were read.
@@ -119,10 +116,7 @@ impl Document {
         self.pieces.iter().filter_map(move |piece| {
             let at = line;
             line += piece.text.bytes().filter(|b| *b == b'\n').count() as u64;
-            match &piece.what {
-                What::Entry(entry) => Some(View { line: at, entry, text: &piece.text }),
-                _ => None,
-            }
+            Some(View { line: at, entry: piece.entry(self.layer)?, text: &piece.text })
         })
     }
 
@@ -133,15 +127,14 @@ impl Document {
     }
 
     fn position(&self, id: &Id) -> Option<usize> {
-        self.pieces.iter().position(|p| matches!(&p.what, What::Entry(e) if e.readable && e.id.as_ref() == Some(id)))
+        let is = |p: &Piece| p.entry(self.layer).is_some_and(|e| e.readable && e.id.as_ref() == Some(id));
+        let likely = |p: &Piece| p.is_entry() && p.likely_id().is_none_or(|i| i == *id) && is(p);
+        self.pieces.iter().position(likely).or_else(|| self.pieces.iter().position(is))
     }
 
     /// The memory with this id.
     pub fn get(&self, id: &Id) -> Option<&Memory> {
-        match &self.pieces.get(self.position(id)?)?.what {
-            What::Entry(entry) => Some(&entry.memory),
-            _ => None,
-        }
+        Some(&self.pieces.get(self.position(id)?)?.entry(self.layer)?.memory)
     }
 
     /// The text of the entry with this id, without the blank lines behind it.
@@ -149,11 +142,12 @@ impl Document {
         self.pieces.get(self.position(id)?).map(|p| p.text.trim_end())
     }
 
-    /// Puts a new entry at the end of its topic; the heading is made if there is none.
-    pub fn insert(&mut self, memory: &Memory) {
+    /// Puts a new entry at the end of its topic; the heading is made if there is none. Gives its text.
+    pub fn insert(&mut self, memory: &Memory) -> String {
         let memory = tidy(memory);
         let text = print::entry(&memory, self.newline);
         self.insert_text(&text, &memory);
+        text
     }
 
     /// Puts an entry that came from another file at the end of its topic, with its text as it was there.
@@ -175,21 +169,21 @@ impl Document {
                 before.push_str(nl);
             }
         }
-        let entry = Entry::read(text, memory.topic.as_deref(), self.layer);
-        let piece = Piece { what: What::Entry(Box::new(entry)), text: format!("{text}{behind}") };
-        let topic = heading.map(|name| Piece { text: format!("## {name}{nl}{nl}"), what: What::Topic(name) });
+        let topic = memory.topic.as_deref().map(Arc::from);
+        let piece = Piece::new(What::Entry(topic), format!("{text}{behind}"));
+        let topic = heading.map(|name| Piece::new(What::Topic(name.as_str().into()), format!("## {name}{nl}{nl}")));
         self.pieces.splice(at..at, topic.into_iter().chain([piece]));
     }
 
     /// Where an entry of this topic goes, and the heading to make for it, if any.
     fn place(&self, memory: &Memory) -> (usize, Option<String>) {
         let fits = |name: &str| match &memory.topic {
-            Some(topic) => name == topic,
+            Some(topic) => name == topic.as_str(),
             None => print::is_general(name),
         };
         match self.pieces.iter().position(|p| matches!(&p.what, What::Topic(name) if fits(name))) {
             Some(at) => {
-                let more = self.pieces[at + 1..].iter().take_while(|p| matches!(p.what, What::Entry(_))).count();
+                let more = self.pieces[at + 1..].iter().take_while(|p| p.is_entry()).count();
                 (at + 1 + more, None)
             }
             None => {
@@ -205,7 +199,7 @@ impl Document {
         let text = self.pieces.remove(at).text;
         let mut start = at;
         let heading = at.checked_sub(1).filter(|i| {
-            let next_is_entry = self.pieces.get(at).is_some_and(|p| matches!(p.what, What::Entry(_)));
+            let next_is_entry = self.pieces.get(at).is_some_and(Piece::is_entry);
             !next_is_entry
                 && self.pieces.get(*i).is_some_and(|p| matches!(&p.what, What::Topic(_)) && lines(&p.text)[1..].iter().all(|l| is_blank(l)))
         });
@@ -240,16 +234,17 @@ impl Document {
 
     fn replace_at(&mut self, at: usize, new: Memory) -> Result<bool, String> {
         let nl = self.newline;
-        let Some(Piece { what: What::Entry(entry), text }) = self.pieces.get_mut(at) else { return Ok(false) };
+        let layer = self.layer;
+        let Some(piece) = self.pieces.get_mut(at) else { return Ok(false) };
+        let Some(entry) = piece.entry(layer) else { return Ok(false) };
         let old = tidy(&entry.memory);
         let new = Memory { layer: old.layer, ..new };
         if old == new && entry.id.as_ref() == Some(&new.id) {
             return Ok(false);
         }
-        let edited = edit::edit(text, &old, &new, nl)?;
+        let edited = edit::edit(&piece.text, &old, &new, nl)?;
         let moves = old.topic != new.topic;
-        **entry = Entry::read(&edited, new.topic.as_deref(), new.layer);
-        *text = edited;
+        *piece = Piece::new(piece.what.clone(), edited);
         if moves && let Some(text) = self.remove(&new.id) {
             self.insert_text(&text, &new);
         }
@@ -269,7 +264,7 @@ impl Document {
     ) -> crate::error::Result<Vec<Id>> {
         let mut adopted = Vec::new();
         for at in 0..self.pieces.len() {
-            let Some(Piece { what: What::Entry(entry), .. }) = self.pieces.get(at) else { continue };
+            let Some(entry) = self.pieces.get(at).and_then(|p| p.entry(self.layer)) else { continue };
             if !entry.readable || entry.id.as_ref().is_some_and(|id| taken.insert(id.clone())) {
                 continue;
             }
@@ -291,6 +286,45 @@ impl Document {
     }
 }
 
-fn placeholder(layer: Layer) -> Entry {
-    Entry { id: None, memory: Memory::new(Id::from_bits(0), layer, entry::default_kind(layer), ""), readable: false, problems: Vec::new() }
+/// A byte order mark, if there is one, and the rest.
+fn bom(text: &str) -> (&'static str, &str) {
+    text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest))
+}
+
+/// A text cut before each heading of level 1 to 3.
+fn split(text: &str) -> Vec<(What, &str)> {
+    let lines = lines(text);
+    let mut pieces = Vec::new();
+    let mut unclosed = Unclosed::default();
+    let (mut topic, mut what): (Option<Arc<str>>, What) = (None, What::Prose);
+    let (mut start, mut offset, mut skip_to) = (0, 0, 0);
+    for (at, line) in lines.iter().enumerate() {
+        if at >= skip_to {
+            if let Some(end) = block_end(&lines, at, &mut unclosed) {
+                skip_to = end + 1;
+            } else if let Some((level, name)) = heading(line).filter(|(level, _)| *level <= 3) {
+                if start < offset {
+                    pieces.push((what, &text[start..offset]));
+                }
+                start = offset;
+                what = match level {
+                    1 => {
+                        topic = None;
+                        What::Prose
+                    }
+                    2 => {
+                        let name: Arc<str> = name.into();
+                        topic = Some(name.clone()).filter(|t| !t.is_empty() && !print::is_general(t));
+                        What::Topic(name)
+                    }
+                    _ => What::Entry(topic.clone()),
+                };
+            }
+        }
+        offset += line.len();
+    }
+    if start < text.len() {
+        pieces.push((what, &text[start..]));
+    }
+    pieces
 }

@@ -143,6 +143,7 @@ proptest! {
         });
         document.insert(&memory);
         let with = document.render();
+        prop_assert!(document.reads_as(&with));
         let mut document = reread(&document);
         prop_assert_eq!(document.get(&memory.id), Some(&memory), "{}", with);
         document.remove(&memory.id);
@@ -170,6 +171,7 @@ proptest! {
         let result = document.replace(&new);
         prop_assert!(result.is_ok(), "{result:?} {text}");
         let whole = document.render();
+        prop_assert!(document.reads_as(&whole));
         prop_assert!(whole.starts_with(&before) && whole.ends_with(&after));
         let middle = &whole[before.len()..whole.len() - after.len()];
         for line in own {
