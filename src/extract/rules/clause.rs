@@ -171,7 +171,7 @@ impl<'a> Clause<'a> {
         let light = |mark| i32::from(self.has(mark));
         let heavy = |on: bool| 2 * i32::from(on);
         rule.weight + supports.iter().map(|on| i32::from(*on)).sum::<i32>()
-            - light(Mark::Hedge)
+            - light(Mark::Hedge) * 2
             - light(Mark::Pronoun) * 2
             - light(Mark::Cosmetic) * 2
             - heavy(!rule.order_ok && self.has(Mark::Order))
@@ -226,9 +226,10 @@ pub fn identifiers(text: &str) -> Vec<String> {
         .ok()
     });
     let Some(pattern) = PATTERN.as_ref() else { return Vec::new() };
+    let text = text.replace("...", "… ");
     let trim = |m: &str| m.trim_matches(['`', '.', ',', ':', ';']).to_owned();
     let plain = |t: &String| !t.is_empty() && !matches!(t.to_lowercase().as_str(), "e.g" | "i.e" | "and/or" | "he/she" | "n/a");
-    pattern.find_iter(text).map(|m| trim(m.as_str())).filter(plain).collect()
+    pattern.find_iter(&text).map(|m| trim(m.as_str())).filter(plain).collect()
 }
 
 /// Latin names inside a sentence (a capital that is not at its beginning) and acronyms, as written.

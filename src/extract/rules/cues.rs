@@ -168,6 +168,11 @@ impl Rule {
         self.pattern.find(text).map_or(0, |m| m.end())
     }
 
+    /// Put as a norm or marked: it holds also in a list, a document, or among small talk.
+    pub fn is_norm(&self) -> bool {
+        self.is_marker() || (self.order_ok && self.weight >= 3 && self.kind != Kind::Decision)
+    }
+
     /// The person said in so many words that this is to be kept.
     pub fn is_marker(&self) -> bool {
         self.name.starts_with("marker")

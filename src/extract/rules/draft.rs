@@ -140,7 +140,7 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
     draft.candidate.reason = reason;
     draft.candidate.scope = shape::scope(&clause.body);
     draft.candidate.voice = rule.voice;
-    draft.norm = rule.is_marker() || (rule.order_ok && rule.weight >= STRONG && rule.kind != Kind::Decision);
+    draft.norm = rule.is_norm();
     Some(draft)
 }
 
