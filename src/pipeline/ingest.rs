@@ -51,6 +51,8 @@ pub struct Outcome {
     pub failure: Option<Error>,
     /// Files that could not be read as transcripts, each with its error.
     pub unreadable: Vec<(PathBuf, Error)>,
+    /// Conversations passed over because they are older than `since`.
+    pub older: usize,
 }
 
 /// Reads `files` and stores what they hold.
@@ -126,6 +128,7 @@ impl Batch<'_, '_> {
         if let (Some(since), Some(day)) = (run.since, conversation.day())
             && day < since
         {
+            outcome.older += 1;
             return Ok(());
         }
         let (project, note) = (run.project_of)(&conversation)?;
