@@ -275,7 +275,8 @@ pub fn layer_name(layer: Layer) -> String {
 
 /// Why a candidate is not sure, in words; with `--verbose` the code stands behind each.
 pub fn reasons(ui: &Ui, codes: &[Code]) -> String {
-    let say = |code: &Code| if ui.wishes.verbose { format!("{} ({})", code_words(*code), code.name()) } else { code_words(*code).to_owned() };
+    let say =
+        |code: &Code| if ui.wishes.verbose { format!("{} ({})", code_words(*code), code.name()) } else { code_words(*code).to_owned() };
     codes.iter().map(say).collect::<Vec<_>>().join(", ")
 }
 

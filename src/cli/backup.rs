@@ -43,7 +43,12 @@ impl BackupArgs {
             Some(files) => format!("{} in {}", count(files, "file", "files"), self.file.display()),
             None => format!("{} in {}", count(store.projects()?.len(), "project", "projects"), self.file.display()),
         };
-        app.ui.done("backup", fields([("file", path.display().to_string().into()), ("files", files.into())]), ("backed up", "back up"), &what);
+        app.ui.done(
+            "backup",
+            fields([("file", path.display().to_string().into()), ("files", files.into())]),
+            ("backed up", "back up"),
+            &what,
+        );
         Ok(())
     }
 }

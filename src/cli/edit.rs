@@ -209,7 +209,8 @@ impl EditArgs {
             app.ui.unchanged();
             return Ok(());
         }
-        if let Some(day) = memory.validity.until_date().filter(|day| *day < app.env.today().as_str() && memory.validity != entry.memory.validity)
+        if let Some(day) =
+            memory.validity.until_date().filter(|day| *day < app.env.today().as_str() && memory.validity != entry.memory.validity)
         {
             app.ui.warn(&format!("{day} is past, so it will not be given to any conversation"));
         }

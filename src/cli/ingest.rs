@@ -129,12 +129,15 @@ impl IngestArgs {
         let unreadable = outcome.unreadable.len();
         match (outcome.unreadable.into_iter().next(), outcome.sessions.as_slice()) {
             (Some((_, error)), _) if files == 1 => Err(error),
-            (Some(_), []) if outcome.older == 0 => Err(Error::new(Kind::NoTranscript, format!("none of {unreadable} files is a transcript"))
-                .hint("--verbose says what is wrong with each")),
+            (Some(_), []) if outcome.older == 0 => {
+                Err(Error::new(Kind::NoTranscript, format!("none of {unreadable} files is a transcript"))
+                    .hint("--verbose says what is wrong with each"))
+            }
             (None, [only]) if files == 1 && only.session.is_empty() => {
                 let why = only.problems.first().map(|p| format!(": {}", problem_line(&app.ui, p))).unwrap_or_default();
                 let source = self.as_typed(app, Path::new(&only.source));
-                Err(Error::new(Kind::NoTranscript, format!("{source} holds no conversation{why}")).hint("check that it is a whole transcript"))
+                Err(Error::new(Kind::NoTranscript, format!("{source} holds no conversation{why}"))
+                    .hint("check that it is a whole transcript"))
             }
             _ => Ok(()),
         }
@@ -337,7 +340,10 @@ fn receipt(app: &App, why: &str, outcome: &Outcome, one: bool, first: bool) {
     }
     if review > 0 {
         let them = if review == 1 { "is" } else { "are" };
-        ui.report(&format!("{} {them} less sure and not used until you say so: claude-mem review", count(review, "candidate", "candidates")));
+        ui.report(&format!(
+            "{} {them} less sure and not used until you say so: claude-mem review",
+            count(review, "candidate", "candidates")
+        ));
     }
     if stored > 0 && first && !app.ui.wishes.dry_run {
         ui.report(&paint(
@@ -355,7 +361,12 @@ fn session_lines(ui: &Ui, report: &SessionReport) {
         String::new()
     };
     let turns = count(report.turns, "turn", "turns");
-    ui.report(&format!("{}  {}, {turns}{saved} → {}", paint(style::STRONG, &ui.foreign(&name)), report.format, ui.foreign(&report.project)));
+    ui.report(&format!(
+        "{}  {}, {turns}{saved} → {}",
+        paint(style::STRONG, &ui.foreign(&name)),
+        report.format,
+        ui.foreign(&report.project)
+    ));
     if let Some(why) = &report.skipped {
         ui.report(&format!("  {}", ui.foreign(why)));
     }

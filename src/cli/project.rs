@@ -8,8 +8,8 @@ use serde_json::json;
 use super::app::{App, Here, fields};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
-use crate::store::{GLOBAL, Store};
 use crate::store::identity::{self, Root};
+use crate::store::{GLOBAL, Store};
 
 /// Make, show, rename, bind and remove projects
 #[derive(Debug, Args)]

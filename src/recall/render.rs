@@ -113,7 +113,8 @@ impl Words {
         let memory = known.memory;
         let mut details: Vec<String> = known.day.iter().map(Date::to_string).collect();
         let mut add = |name: &str, value: Option<&str>| {
-            let value = value.map(|v| v.trim_end_matches(STOPS)).map(escape::visible).filter(|v| !v.is_empty() && words::width(v) <= DETAIL);
+            let value =
+                value.map(|v| v.trim_end_matches(STOPS)).map(escape::visible).filter(|v| !v.is_empty() && words::width(v) <= DETAIL);
             details.extend(value.map(|v| self.fill(name, &[("value", &self.safe(&v, DETAIL))])));
         };
         if let Validity::Until(day) = &memory.validity {
@@ -134,8 +135,27 @@ const STOPS: &[char] = &['.', '。', ',', '，', ';', '；', '、', ' '];
 
 /// Beginnings of a summary that already say no, in lower case, longest first.
 const DENIALS: &[&str] = &[
-    "we do not use ", "we don't use ", "do not use ", "don't use ", "not using ", "do not ", "don't ", "without ", "not ", "no ",
-    "不再使用", "不再采用", "不要使用", "不要用", "不使用", "不采用", "不用", "不要", "别用", "使わない", "쓰지 않는",
+    "we do not use ",
+    "we don't use ",
+    "do not use ",
+    "don't use ",
+    "not using ",
+    "do not ",
+    "don't ",
+    "without ",
+    "not ",
+    "no ",
+    "不再使用",
+    "不再采用",
+    "不要使用",
+    "不要用",
+    "不使用",
+    "不采用",
+    "不用",
+    "不要",
+    "别用",
+    "使わない",
+    "쓰지 않는",
 ];
 
 /// What was turned down, without the "no" that the line says itself.
