@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn what_was_printed_is_read_back() {
         assert_eq!(one_entry(&printed(), &memory()), Ok(memory()));
-        let relabelled = printed().replace("**Why:** 回调可能重复", "原因：回调可能重复，也可能乱序");
+        let relabelled = printed().replace("**Why:** 回调可能重复", "**原因：** 回调可能重复，也可能乱序");
         assert_eq!(one_entry(&relabelled, &memory()).unwrap().reason.as_deref(), Some("回调可能重复，也可能乱序"));
     }
 

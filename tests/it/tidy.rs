@@ -110,7 +110,7 @@ fn one_file_names_backoff_and_one_prints() {
         assert!(!text.contains("use backoff") || shown == "src/extract/retry.rs", "{shown} names backoff");
         let prints =
             text.lines().any(|l| !l.trim_start().starts_with("//") && (l.contains("println!(") || l.contains("std::io::stdout()")));
-        assert!(!prints || shown == "src/cli/ui.rs", "{shown} prints");
+        assert!(!prints || shown == "src/cli/ui/mod.rs", "{shown} prints");
     }
 }
 

@@ -90,10 +90,9 @@ pub fn wrap(line: &str, width: usize, indent: usize) -> String {
     if cells(line) <= width || width <= indent {
         return line.to_owned();
     }
-    let (mut out, mut used) = (String::new(), 0);
+    let (mut out, mut used, mut fresh) = (String::new(), 0, true);
     for word in words(line) {
-        let begun = out.chars().any(|c| c != ' ');
-        if begun && used > indent && used + word.spaces + word.cells > width {
+        if !fresh && used + word.spaces + word.cells > width {
             out.push('\n');
             out.push_str(&" ".repeat(indent));
             used = indent;
@@ -103,6 +102,7 @@ pub fn wrap(line: &str, width: usize, indent: usize) -> String {
         }
         out.push_str(&word.text);
         used += word.cells;
+        fresh = false;
     }
     out
 }
