@@ -80,7 +80,9 @@ impl Store {
         let depth = |bound: &str| {
             let bound = Path::new(bound);
             let folder = if bound == root.path { &root.folder } else { bound };
-            let applies = cwd.starts_with(folder) && (!in_repository || folder.starts_with(&root.folder));
+            // A folder that is no repository is bound by itself: a talk held in the home folder must not claim all below it.
+            let applies = if bound == root.path { cwd.starts_with(folder) } else { cwd == *folder }
+                && (!in_repository || folder.starts_with(&root.folder));
             applies.then(|| folder.components().count())
         };
         let deepest = |roots: &[String]| roots.iter().filter_map(|r| depth(r)).max();
