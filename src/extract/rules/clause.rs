@@ -78,7 +78,12 @@ impl<'a> Clause<'a> {
 
     /// Takes something back, not only a value.
     pub fn is_correction(&self) -> bool {
-        [Mark::Correct, Mark::Revoke, Mark::Revive].iter().any(|m| self.raw_has(*m))
+        [Mark::Correct, Mark::Revoke].iter().any(|m| self.raw_has(*m)) || self.revives()
+    }
+
+    /// Takes up again, now; "then we go back to 10" is part of what holds until then.
+    pub fn revives(&self) -> bool {
+        self.raw_has(Mark::Revive) && !self.raw_has(Mark::Scheduled)
     }
 
     /// The same place in the text, saying only this.
@@ -173,6 +178,8 @@ impl<'a> Clause<'a> {
         rule.weight + supports.iter().map(|on| i32::from(*on)).sum::<i32>()
             - light(Mark::Hedge) * 2
             - light(Mark::Pronoun) * 2
+            // "at 5 s until Friday, then back to 10": agreed, not to be done.
+            - i32::from(rule.kind == Kind::Todo && self.has(Mark::Scheduled)) * 2
             - light(Mark::Cosmetic) * 2
             - heavy(!rule.order_ok && self.has(Mark::Order))
             // What is broken may well be what has to be done.

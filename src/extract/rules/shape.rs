@@ -154,7 +154,7 @@ pub fn scope(body: &str) -> Option<String> {
         .ok()
     });
     let hit = PATTERN.as_ref()?.captures(body)?;
-    hit.iter().skip(1).flatten().next().map(|m| m.as_str().trim().to_owned())
+    hit.iter().skip(1).flatten().next().map(|m| m.as_str().trim().trim_end_matches(['.', '。']).to_owned())
 }
 
 /// Two to five words to find a claim by: identifiers and names first, then known nouns, then the longest other words.
