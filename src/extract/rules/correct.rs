@@ -197,7 +197,7 @@ pub fn refusal(scene: &Scene<'_>, clause: &Clause<'_>, next: Option<&str>, draft
     let offered = subject.intersection(&scene.around.offered).count();
     let table = is_concrete(&clause.body) && (revoked || offered > 0);
     // Beside a choice, with its reason: the other option of the same question.
-    let chose = drafts.iter().any(|d| d.turn == scene.turn.number && d.stands() && d.candidate.kind == Kind::Decision);
+    let chose = drafts.iter().any(|d| d.turn == scene.turn.number && d.stands() && d.candidate.kind != Kind::Fact);
     let silent = || clause.read(&scene.around).is_none_or(|r| r.points < STRONG || r.rule.kind == Kind::Decision);
     let beside = chose && inner.is_some() && (offered >= 2 || silent());
     if !(table || beside) {

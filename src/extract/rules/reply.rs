@@ -110,11 +110,13 @@ fn acceptance(scene: &Scene<'_>, first: &str) -> Option<Draft> {
     let offered: Vec<_> = all.iter().filter(|c| c.has(Mark::Propose) && is_concrete(&c.body)).collect();
     let theirs = advised.last().or(offered.last());
     // The user's own words about something else: "yes. and the logo …" is not about the proposal.
-    let changes = has_value(rest)
+    let bare = is_bare(&clause);
+    let changes = !bare
+        && (has_value(rest)
         || ["but", "only", "except", "instead", "with", "不过", "但", "改", "只", "ただ", "但し", "대신", "하지만"]
             .iter()
-            .any(|w| rest.to_lowercase().starts_with(w));
-    if !rest.is_empty() && !changes && words::tokens(rest).len() > 3 && !is_bare(&clause) {
+            .any(|w| rest.to_lowercase().starts_with(w)));
+    if !rest.is_empty() && !changes && words::tokens(rest).len() > 3 && !bare {
         return None;
     }
     // What the user proposed himself is meant, unless the assistant advised one other thing.
