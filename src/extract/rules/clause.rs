@@ -209,7 +209,7 @@ fn has_foreign_word(text: &str) -> bool {
 /// Whether a text holds a number, version or address.
 pub fn has_value(text: &str) -> bool {
     static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i)[0-9]|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|zero)\b|[一二两三四五六七八九十百千半]+\s?(?:秒|分钟?|小时|天|周|个月|年|次|条|个|台|人|倍|行|字|页|份)|[이삼사오]\s?(?:개|번)").ok()
+        Regex::new(r"[0-9]|(?-u:\b)(?i:two|three|four|five|six|seven|eight|nine|ten|twelve|zero)(?-u:\b)|[一二两三四五六七八九十百千半]+\s?(?:秒|分钟?|小时|天|周|个月|年|次|条|个|台|人|倍|行|字|页|份)|[이삼사오]\s?(?:개|번)").ok()
     });
     WORDS.as_ref().is_some_and(|p| p.is_match(text))
 }
@@ -219,7 +219,7 @@ pub fn identifiers(text: &str) -> Vec<String> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(concat!(
             r"`[^`\n]{2,60}`",
-            r"|(?-u:\b)\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?",
+            r"|(?-u:\b)[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]+)?",
             r"|https?://[^\s，。）)]+",
             r"|[~.]{0,2}/?(?:[A-Za-z0-9_@.*{}-]+/)+[A-Za-z0-9_@.*{}-]*",
             r"|/[A-Za-z0-9_.-]{2,}",

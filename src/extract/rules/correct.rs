@@ -99,7 +99,7 @@ pub fn denies(text: &str) -> bool {
 /// Numbers with their units, as written.
 fn values(text: &str) -> Vec<String> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?-u:\b)\d+(?:\.\d+)?\s?(?:[a-zA-Z%]{1,4}(?-u:\b)|秒|分钟|小时|天|个月|条|次|分|日|초|분|시간)?").ok()
+        Regex::new(r"(?-u:\b)[0-9]+(?:\.[0-9]+)? ?(?:[a-zA-Z%]{1,4}(?-u:\b)|秒|分钟|小时|天|个月|条|次|分|日|초|분|시간)?").ok()
     });
     let Some(pattern) = PATTERN.as_ref() else { return Vec::new() };
     let mut out: Vec<String> = pattern.find_iter(text).map(|m| m.as_str().trim().to_owned()).collect();

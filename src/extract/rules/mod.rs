@@ -322,8 +322,28 @@ fn continues(part: &str) -> bool {
 /// A clause without a subject that says how a choice is carried out: "keyed by …", 用订单号做唯一索引.
 fn completes(part: &str) -> bool {
     const WORDS: &[&str] = &[
-        "with ", "using ", "keyed ", "named ", "partitioned ", "sorted ", "grouped ", "one ", "by ", "via ", "in ", "on ", "用", "以", "按",
-        "走", "存", "放", "并", "加", "带", "做",
+        "with ",
+        "using ",
+        "keyed ",
+        "named ",
+        "partitioned ",
+        "sorted ",
+        "grouped ",
+        "one ",
+        "by ",
+        "via ",
+        "in ",
+        "on ",
+        "用",
+        "以",
+        "按",
+        "走",
+        "存",
+        "放",
+        "并",
+        "加",
+        "带",
+        "做",
     ];
     let lower = part.to_lowercase();
     WORDS.iter().any(|w| lower.starts_with(w))

@@ -113,9 +113,9 @@ fn acceptance(scene: &Scene<'_>, first: &str) -> Option<Draft> {
     let bare = is_bare(&clause);
     let changes = !bare
         && (has_value(rest)
-        || ["but", "only", "except", "instead", "with", "不过", "但", "改", "只", "ただ", "但し", "대신", "하지만"]
-            .iter()
-            .any(|w| rest.to_lowercase().starts_with(w)));
+            || ["but", "only", "except", "instead", "with", "不过", "但", "改", "只", "ただ", "但し", "대신", "하지만"]
+                .iter()
+                .any(|w| rest.to_lowercase().starts_with(w)));
     if !rest.is_empty() && !changes && words::tokens(rest).len() > 3 && !bare {
         return None;
     }
