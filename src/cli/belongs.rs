@@ -65,10 +65,19 @@ impl<'a> Belongs<'a> {
         if let Some(name) = self.by_folder.borrow().get(folder) {
             return Ok(name.clone());
         }
+        let root = identity::root_of(folder);
+        // A talk held in the home folder must not claim every folder below it: its project is bound to nothing.
+        let too_wide = !root.is_repository() && self.app.env.user_home().is_ok_and(|home| home.starts_with(folder));
         let name = match self.store.project_of(folder)? {
             Some(name) => name,
+            None if too_wide => {
+                let name = identity::plain_name(&root);
+                if self.writes {
+                    self.app.make_project(self.store, &name, None)?;
+                }
+                name
+            }
             None => {
-                let root = identity::root_of(folder);
                 let name = self.store.default_name(&root)?;
                 if self.writes {
                     self.app.make_project(self.store, &name, Some(&root.path))?;

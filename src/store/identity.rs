@@ -80,12 +80,7 @@ impl Store {
         let depth = |bound: &str| {
             let bound = Path::new(bound);
             let folder = if bound == root.path { &root.folder } else { bound };
-            // A folder of no repository is bound by itself: a talk held in the home folder must not claim all below it.
-            let applies = match bound == root.path {
-                true => cwd.starts_with(folder),
-                false if in_repository => cwd.starts_with(folder) && folder.starts_with(&root.folder),
-                false => cwd == *folder,
-            };
+            let applies = cwd.starts_with(folder) && (!in_repository || folder.starts_with(&root.folder));
             applies.then(|| folder.components().count())
         };
         let deepest = |roots: &[String]| roots.iter().filter_map(|r| depth(r)).max();
