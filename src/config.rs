@@ -65,6 +65,12 @@ pub const SETTINGS: &[Setting] = &[
     setting("inject.mode", "\"standard\"", &["standard", "light", "deep"], "What inject gives by default."),
     setting("inject.budget", "3000", &[], "Size of an injection in tokens (estimated)."),
     setting("inject.language", "\"auto\"", &["auto", "en", "zh"], "Language of the headers: auto follows the memories."),
+    setting(
+        "hooks.auto_ingest",
+        "\"off\"",
+        &["off", "rules", "claude", "claude-code"],
+        "Who reads a Claude Code conversation when it has ended: off (nobody by itself), rules, claude (the API), claude-code.",
+    ),
     setting("store.prune_days", "7", &[], "prune removes transient notes older than this many days (history keeps them)."),
     setting("store.decay_days", "30", &[], "A working memory not used for this many active days moves to the archive."),
     setting("store.max_supersedes", "5", &[], "A run that would replace more memories than this stops and shows its plan."),

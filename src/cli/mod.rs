@@ -10,6 +10,7 @@ mod forget;
 mod history;
 mod ingest;
 mod inject;
+mod install;
 mod list;
 mod project;
 mod prune;
@@ -111,6 +112,9 @@ commands! {
     Import(transfer::ImportArgs),
     Export(transfer::ExportArgs),
     Project(project::ProjectArgs),
+    Install(install::InstallArgs),
+    Uninstall(install::UninstallArgs),
+    Upgrade(install::UpgradeArgs),
     Stats(stats::StatsArgs),
     Config(config::ConfigArgs),
     Completions(shell::CompletionsArgs),
