@@ -5,6 +5,7 @@ pub mod ui;
 mod app;
 mod backup;
 mod config;
+mod doctor;
 mod edit;
 mod forget;
 mod history;
@@ -17,6 +18,7 @@ mod prune;
 mod refine;
 mod remember;
 mod review;
+mod selftest;
 mod shell;
 mod stats;
 mod transfer;
@@ -115,6 +117,8 @@ commands! {
     Install(install::InstallArgs),
     Uninstall(install::UninstallArgs),
     Upgrade(install::UpgradeArgs),
+    Doctor(doctor::DoctorArgs),
+    Selftest(selftest::SelftestArgs),
     Stats(stats::StatsArgs),
     Config(config::ConfigArgs),
     Completions(shell::CompletionsArgs),
