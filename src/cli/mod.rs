@@ -8,6 +8,7 @@ mod config;
 mod edit;
 mod forget;
 mod history;
+mod hook;
 mod ingest;
 mod inject;
 mod list;
@@ -112,6 +113,9 @@ commands! {
     Export(transfer::ExportArgs),
     Project(project::ProjectArgs),
     Stats(stats::StatsArgs),
+    Hook(hook::HookArgs),
+    #[command(name = "hook-worker", hide = true)]
+    HookWorker(hook::WorkerArgs),
     Config(config::ConfigArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
@@ -158,6 +162,9 @@ fn fail(wishes: Wishes, error: &Error) -> ExitCode {
 
 /// The program: the surroundings, then one command line.
 pub fn main(args: Vec<OsString>) -> ExitCode {
+    if hook::is_ours(&args) {
+        return hook::main(args);
+    }
     match Env::system() {
         Ok(env) => {
             crate::store::disk::crash_at(env.var("CLAUDE_MEM_CRASH_AT"));

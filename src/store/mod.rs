@@ -13,6 +13,7 @@ pub mod injections;
 mod journal;
 pub mod layout;
 pub mod markdown;
+mod peek;
 mod projects;
 mod read;
 mod verify;
