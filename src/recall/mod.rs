@@ -6,6 +6,7 @@ pub mod digest;
 pub mod escape;
 pub mod render;
 pub mod score;
+pub mod search;
 pub mod select;
 
 use crate::model::Id;
