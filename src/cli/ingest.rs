@@ -37,7 +37,7 @@ pub struct IngestArgs {
     /// Say what it would cost and stop; nothing is sent
     #[arg(long)]
     plan: bool,
-    /// Who reads: claude, rules, replay [default: claude if a key is set, else rules]
+    /// Who reads: claude, claude-code, rules, replay [default: claude if a key is set, else rules]
     #[arg(long, value_name = "NAME")]
     extractor: Option<String>,
     /// Stop before the run costs more than this
@@ -130,7 +130,7 @@ fn day(text: &str) -> Result<String> {
 
 /// The project of a conversation: `--project`, else the name in the transcript, else the repository it was held in, else
 /// (its folder is not on this machine) the working folder's.
-fn project_of(
+pub(super) fn project_of(
     app: &App,
     store: &Store,
     named: Option<&str>,

@@ -9,6 +9,7 @@ mod doctor;
 mod edit;
 mod forget;
 mod history;
+mod hook;
 mod ingest;
 mod inject;
 mod install;
@@ -120,6 +121,9 @@ commands! {
     Doctor(doctor::DoctorArgs),
     Selftest(selftest::SelftestArgs),
     Stats(stats::StatsArgs),
+    Hook(hook::HookArgs),
+    #[command(name = "hook-worker", hide = true)]
+    HookWorker(hook::WorkerArgs),
     Config(config::ConfigArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
@@ -166,6 +170,9 @@ fn fail(wishes: Wishes, error: &Error) -> ExitCode {
 
 /// The program: the surroundings, then one command line.
 pub fn main(args: Vec<OsString>) -> ExitCode {
+    if hook::is_ours(&args) {
+        return hook::main(args);
+    }
     match Env::system() {
         Ok(env) => {
             crate::store::disk::crash_at(env.var("CLAUDE_MEM_CRASH_AT"));

@@ -63,6 +63,15 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_dir(parent)
 }
 
+/// Puts a whole private file in place in one step, without fsync: only for what can be made anew.
+pub fn write_cache(path: &Path, bytes: &[u8]) -> Result<()> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let failed = |e: &std::io::Error| Error::io("write", path, e);
+    let mut temp = tempfile::NamedTempFile::new_in(parent).map_err(|e| failed(&e))?;
+    temp.write_all(bytes).map_err(|e| failed(&e))?;
+    temp.persist(path).map(drop).map_err(|e| failed(&e.error))
+}
+
 /// Writes a new private file and brings it to the disk. The name must be free, or left over from a run that was cut off.
 pub fn stage(path: &Path, bytes: &[u8]) -> Result<()> {
     remove(path)?;
