@@ -68,12 +68,22 @@ check "the client knows the MCP server" has "claude-mem" claude mcp list
 check "first conversation: the user decides" claude -p "Decision: we use PostgreSQL for the order service, because we need row locks."
 check "SessionEnd queued it, and the rules stored it" until_ok 30 has "PostgreSQL" mem list
 
-mem remember --layer transient "The nightly export of invoices runs at 03:40" >/dev/null 2>&1
 before=$(requests)
-check "second conversation" claude -p "When does the nightly export of invoices run?"
+check "second conversation" claude -p "Which database did we settle on?"
 check "SessionStart put the memory in front of it" sent "$before" "we use PostgreSQL for the order service"
 check "SessionStart hook is named as the source" sent "$before" "SessionStart hook additional context"
-check "UserPromptSubmit added what the prompt asks for" sent "$before" "invoices runs at 03:40"
+
+# What a session has been given at its start does not come again with a prompt; what was stored since then does.
+prompt() { printf '{"type":"user","message":{"role":"user","content":[{"type":"text","text":"%s"}]}}\n' "$1"; }
+two_prompts() {
+    { prompt "Good morning"; until_ok 20 sent "$before" "Good morning" && sleep 1
+      mem remember "The nightly export of invoices runs at 03:40" >&2
+      prompt "When does the nightly export of invoices run?"; sleep 3; } |
+        clean timeout 120 "$CLAUDE" -p --input-format stream-json --output-format stream-json --verbose
+}
+before=$(requests)
+check "third conversation, with a memory stored elsewhere meanwhile" two_prompts
+check "UserPromptSubmit added it to the prompt that asks for it" sent "$before" "export of invoices runs at 03:40"
 check "UserPromptSubmit hook is named as the source" sent "$before" "UserPromptSubmit hook additional context"
 
 cat >"$LOG/script.json" <<'JSON'
