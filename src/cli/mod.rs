@@ -11,6 +11,7 @@ mod history;
 mod ingest;
 mod inject;
 mod list;
+mod mcp;
 mod project;
 mod prune;
 mod refine;
@@ -113,6 +114,7 @@ commands! {
     Project(project::ProjectArgs),
     Stats(stats::StatsArgs),
     Config(config::ConfigArgs),
+    Mcp(mcp::McpArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
     #[command(name = "__clipboard")]
