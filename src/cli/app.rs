@@ -223,15 +223,7 @@ fn no_such(id: &str) -> Error {
 
 /// The JSON of an entry with its use and place.
 pub fn record(snapshot: &Snapshot, entry: &Entry) -> MemoryRecord {
-    let mut record = MemoryRecord::of(&entry.memory, &snapshot.project);
-    if let Some(used) = snapshot.catalogue.memories.get(entry.memory.id.as_str()) {
-        record.last_access.clone_from(&used.last_access);
-        record.hits = used.hits;
-        record.created = record.created.or_else(|| used.created.clone());
-    }
-    record.file = Some(entry.file.clone());
-    record.line = Some(entry.line);
-    record
+    snapshot.record(entry)
 }
 
 /// `memories` of a JSON answer, or any serialisable list.

@@ -5,6 +5,7 @@
 pub mod escape;
 pub mod render;
 pub mod score;
+pub mod search;
 pub mod select;
 
 use crate::model::Id;

@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod disk;
 mod history;
 pub mod identity;
+pub mod index;
 pub mod injections;
 mod journal;
 pub mod layout;
@@ -28,7 +29,7 @@ pub use projects::ProjectInfo;
 pub use verify::{Finding, Severity};
 
 use crate::error::{Error, Kind, Problem, Result};
-use crate::model::plan::Base;
+use crate::model::plan::{Base, MemoryRecord};
 use crate::model::{Change, Id, Memory, Plan};
 use apply::Draft;
 use journal::{FileSwap, Lock};
@@ -84,6 +85,19 @@ impl Snapshot {
     /// The entry with this id.
     pub fn entry(&self, id: &Id) -> Option<&Entry> {
         self.entries.iter().find(|e| e.memory.id == *id)
+    }
+
+    /// The record of an entry, with its use and place.
+    pub fn record(&self, entry: &Entry) -> MemoryRecord {
+        let mut record = MemoryRecord::of(&entry.memory, &self.project);
+        if let Some(used) = self.catalogue.memories.get(entry.memory.id.as_str()) {
+            record.last_access.clone_from(&used.last_access);
+            record.hits = used.hits;
+            record.created = record.created.or_else(|| used.created.clone());
+        }
+        record.file = Some(entry.file.clone());
+        record.line = Some(entry.line);
+        record
     }
 }
 
