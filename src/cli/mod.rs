@@ -14,6 +14,7 @@ mod ingest;
 mod inject;
 mod install;
 mod list;
+mod mcp;
 mod project;
 mod prune;
 mod refine;
@@ -125,6 +126,7 @@ commands! {
     #[command(name = "hook-worker", hide = true)]
     HookWorker(hook::WorkerArgs),
     Config(config::ConfigArgs),
+    Mcp(mcp::McpArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
     #[command(name = "__clipboard")]

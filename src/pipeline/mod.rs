@@ -3,6 +3,7 @@
 //! `sources` finds files, `prepare` turns a conversation into a job, `ingest` runs jobs in small batches and commits
 //! each conversation by itself, so that what is done stays done.
 
+pub mod by_hand;
 pub mod ingest;
 pub mod known;
 pub mod prepare;

@@ -1,0 +1,299 @@
+//! What each tool does: on the store, through the same checks and plans as the commands. One call after the other.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rmcp::model::Tool;
+use serde_json::{Map, Value};
+
+use super::answer::{self, Found, Page};
+use super::arguments::{self, Arguments};
+use crate::config::Config;
+use crate::env::Env;
+use crate::error::{Error, Kind, Result};
+use crate::model::plan::Plan;
+use crate::model::{self, Id, Layer};
+use crate::pipeline::by_hand::{self, Keep, Waiting, Wish};
+use crate::store::identity::Here;
+use crate::store::{Entry, GLOBAL, Snapshot, Store};
+use crate::text::words;
+
+/// Where memories are read from and written to.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// A project named from outside; made at the first write if it is not there.
+    pub key: Option<String>,
+    /// The folder whose project is meant otherwise.
+    pub folder: PathBuf,
+}
+
+/// Does calls.
+pub struct Desk<'a> {
+    /// Surroundings: clock, ids.
+    pub env: &'a Env,
+    /// Settings.
+    pub config: &'a Config,
+    /// Memory folder.
+    pub home: &'a Path,
+    /// Project.
+    pub place: Place,
+    /// Where a line about each call goes.
+    pub log: &'a dyn Fn(&str),
+}
+
+/// The tools: name and what it does.
+type Handler = fn(&Desk<'_>, &Arguments) -> Result<String>;
+const HANDLERS: &[(&str, Handler)] = &[
+    ("get_relevant_memories", |desk, arguments| desk.relevant(arguments)),
+    ("manual_remember", |desk, arguments| desk.remember(arguments)),
+    ("list_memories", |desk, arguments| desk.list(arguments)),
+    ("read_memory", |desk, arguments| desk.read(arguments)),
+    ("forget_memory", |desk, arguments| desk.forget(arguments)),
+    ("resolve_conflict", |desk, arguments| desk.resolve(arguments)),
+];
+
+/// Memories of a digest, and of a page, where the call does not say.
+const DIGEST: usize = 5;
+const PAGE: usize = 50;
+
+fn usage(what: impl Into<String>, hint: impl Into<String>) -> Error {
+    Error::new(Kind::Usage, what).hint(hint)
+}
+
+fn no_such(id: &str) -> Error {
+    usage(
+        format!("there is no memory {} in this project", words::clip(id, 20.0)),
+        "ids are the ten characters in front of each memory; list_memories shows them",
+    )
+}
+
+impl Desk<'_> {
+    /// One call: reads the arguments, does it, words the answer.
+    ///
+    /// # Errors
+    /// With a sentence and a hint for the model.
+    pub fn call(&self, tool: &Tool, given: &Map<String, Value>) -> Result<String> {
+        let answer = self.answer(tool, given);
+        let outcome = answer.as_ref().map_or_else(|e| e.message.clone(), |text| format!("{} bytes", text.len()));
+        (self.log)(&format!("{}: {outcome}", tool.name));
+        answer
+    }
+
+    fn answer(&self, tool: &Tool, given: &Map<String, Value>) -> Result<String> {
+        let handler = HANDLERS.iter().find(|(name, _)| *name == tool.name).map(|(_, handler)| handler);
+        let handler = handler.ok_or_else(|| Error::failure(format!("the tool {} does nothing yet", tool.name)))?;
+        let arguments = arguments::read(&tool.name, &tool.input_schema, given)?;
+        let mut text = handler(self, &arguments)?;
+        if !arguments.ignored.is_empty() {
+            let names: Vec<String> = arguments.ignored.iter().map(|name| answer::name(name)).collect();
+            text.push_str(&format!("\n(not a parameter of {}, so not used: {})", tool.name, names.join(", ")));
+        }
+        Ok(text)
+    }
+
+    fn store(&self) -> Result<Store> {
+        let mut store = Store::open(self.home, &self.env.now())?.store;
+        store.wait = Duration::from_secs(self.config.number("store.wait_seconds"));
+        store.trust_hand_edits = self.config.switch("store.trust_hand_edits");
+        Ok(store)
+    }
+
+    /// The project to read; it need not exist.
+    fn project(&self, store: &Store) -> Result<String> {
+        if let Some(key) = &self.place.key {
+            return Ok(key.clone());
+        }
+        match store.here(&self.place.folder)? {
+            Here::Project(name) | Here::Repository(_, name) => Ok(name),
+            Here::Nowhere => match named(store)?.as_slice() {
+                [only] => Ok(only.clone()),
+                names => Err(usage(
+                    "this folder belongs to no project",
+                    format!("start Claude in a repository, or set CLAUDE_MEM_PROJECT_KEY (there are: {})", names.join(", ")),
+                )),
+            },
+        }
+    }
+
+    /// The project to write to, made if it is new.
+    fn project_to_write(&self, store: &Store) -> Result<String> {
+        let name = self.project(store)?;
+        if !store.has_project(&name) {
+            let root = match store.here(&self.place.folder)? {
+                Here::Repository(root, own) if own == name => Some(root.path),
+                _ => None,
+            };
+            if let Err(error) = store.init(&name, root.as_deref())
+                && !store.has_project(&name)
+            {
+                return Err(error);
+            }
+        }
+        Ok(name)
+    }
+
+    /// A project as it may be given: with ids for what was typed by hand, without what is held back.
+    fn snapshot(&self, store: &Store, project: &str) -> Result<Snapshot> {
+        let mut snapshot = store.snapshot(project)?;
+        if snapshot.problems.iter().any(|p| p.code == "no_id") {
+            // A folder that cannot be written can still be read.
+            if self.update(store, project, &mut |now| Ok(Plan::new(project, now.base.clone(), "adopt", self.env.now()))).is_ok() {
+                snapshot = store.snapshot(project)?;
+            }
+        }
+        if !store.trust_hand_edits {
+            let held = std::mem::take(&mut snapshot.hand_edits);
+            snapshot.entries.retain(|e| !held.contains(&e.memory.id));
+        }
+        Ok(snapshot)
+    }
+
+    /// This project and the global memories.
+    fn snapshots(&self, store: &Store, project: &str) -> Result<Vec<Snapshot>> {
+        let mut all = vec![self.snapshot(store, project)?];
+        if project != GLOBAL && store.has_project(GLOBAL) {
+            all.push(self.snapshot(store, GLOBAL)?);
+        }
+        Ok(all)
+    }
+
+    fn update(&self, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<()> {
+        store.update(project, &self.env.now(), &|| self.env.new_id(), make).map(|_| ())
+    }
+
+    fn relevant(&self, arguments: &Arguments) -> Result<String> {
+        let store = self.store()?;
+        let project = match arguments.text("project_key") {
+            None => self.project(&store)?,
+            Some(key) if store.has_project(key) => key.to_owned(),
+            Some(key) => {
+                let there = named(&store)?.join(", ");
+                return Err(usage(format!("there is no project {}", answer::name(key)), format!("there are: {there}")));
+            }
+        };
+        let snapshots = self.snapshots(&store, &project)?;
+        let least = arguments.number("min_confidence").unwrap_or_default();
+        let found = super::find::find(&snapshots, arguments.text("query").unwrap_or_default(), &self.env.today());
+        // What a person wrote carries no figure and counts as certain.
+        let sure: Vec<Found<'_>> = found.into_iter().filter(|f| f.memory.confidence.unwrap_or(1.0) >= least).collect();
+        let limit = arguments.count("limit").unwrap_or(DIGEST);
+        answer::digest(&project, &snapshots, &sure, limit, arguments.is_set("skip_greeting"))
+    }
+
+    fn remember(&self, arguments: &Arguments) -> Result<String> {
+        let text = |name: &str| arguments.text(name).map(str::to_owned);
+        let wish = Wish {
+            text: text("content").unwrap_or_default(),
+            kind: text("kind").unwrap_or_default(),
+            layer: text("layer"),
+            topic: text("topic"),
+            keywords: arguments.list("keywords"),
+            why: text("why"),
+            ..Wish::default()
+        };
+        let memory = by_hand::memory(&wish, self.env.new_id()?, &self.env.now())?;
+        let store = self.store()?;
+        let project = self.project_to_write(&store)?;
+        let mut known = None;
+        self.update(&store, &project, &mut |snapshot| {
+            if by_hand::is_buried(snapshot, &memory) {
+                return Err(usage(
+                    "the user had this forgotten before, so it is not stored again",
+                    "only the user can bring it back, with `claude-mem remember`",
+                ));
+            }
+            let (plan, same) = by_hand::remember(snapshot, &memory, &self.env.now());
+            known = same;
+            Ok(plan)
+        })?;
+        Ok(match known {
+            Some(id) => format!("Already known as {id}; confirmed."),
+            None => format!("Remembered as {} in {project} ({}, {}).", memory.id, memory.kind, memory.layer),
+        })
+    }
+
+    fn list(&self, arguments: &Arguments) -> Result<String> {
+        let store = self.store()?;
+        let project = self.project(&store)?;
+        let snapshots = self.snapshots(&store, &project)?;
+        let kind = arguments.text("kind").and_then(model::Kind::parse);
+        let layer = arguments.text("layer").and_then(Layer::parse);
+        let topic = arguments.text("topic").map(words::fold);
+        let wanted = |entry: &&Entry| {
+            let memory = &entry.memory;
+            kind.is_none_or(|k| memory.kind == k)
+                && layer.is_none_or(|l| memory.layer == l)
+                && topic.as_ref().is_none_or(|t| memory.topic.as_deref().is_some_and(|own| words::fold(own).contains(t)))
+        };
+        let memories: Vec<_> = snapshots.iter().flat_map(|s| &s.entries).filter(wanted).map(|e| &e.memory).collect();
+        let from = match arguments.text("cursor") {
+            None => 0,
+            // A cursor is the id of the last memory shown: memories that come or go in between move nothing.
+            Some(cursor) => memories.iter().position(|m| m.id.as_str() == cursor).map(|at| at + 1).ok_or_else(|| {
+                usage("this cursor does not lead anywhere any more", "call list_memories without a cursor to start again")
+            })?,
+        };
+        let page = Page { from, limit: arguments.count("limit").unwrap_or(PAGE) };
+        answer::page(&project, &snapshots, &memories, page)
+    }
+
+    /// The memory with this id in this project or among the global ones.
+    fn find(&self, store: &Store, id: &str) -> Result<(Snapshot, Entry)> {
+        let wanted = Id::parse(id).ok_or_else(|| no_such(id))?;
+        let project = self.project(store)?;
+        let mut all = self.snapshots(store, &project)?.into_iter();
+        all.find_map(|s| s.entry(&wanted).cloned().map(|e| (s, e))).ok_or_else(|| no_such(id))
+    }
+
+    fn read(&self, arguments: &Arguments) -> Result<String> {
+        let (snapshot, entry) = self.find(&self.store()?, arguments.text("id").unwrap_or_default())?;
+        answer::whole(&snapshot, &entry.memory)
+    }
+
+    fn forget(&self, arguments: &Arguments) -> Result<String> {
+        let store = self.store()?;
+        let (snapshot, entry) = self.find(&store, arguments.text("id").unwrap_or_default())?;
+        let memory = entry.memory;
+        self.update(&store, &snapshot.project, &mut |now| {
+            let plan = by_hand::forget(now, [&memory], &self.env.now());
+            if plan.changes.is_empty() { Err(no_such(memory.id.as_str())) } else { Ok(plan) }
+        })?;
+        Ok(format!("Forgot {}. The user can bring it back with `claude-mem undo`.", memory.id))
+    }
+
+    fn resolve(&self, arguments: &Arguments) -> Result<String> {
+        let id = arguments.text("id").unwrap_or_default();
+        let keep = arguments.text("keep").and_then(Keep::parse);
+        let keep = keep.ok_or_else(|| usage("`keep` must be one of new, old, both", "ask the user which holds"))?;
+        let store = self.store()?;
+        let project = self.project(&store)?;
+        let nothing = || {
+            let hint = "list_memories begins with what waits for a decision";
+            usage(format!("nothing with the id {} waits for a decision", words::clip(id, 20.0)), hint)
+        };
+        if Id::parse(id).is_none() {
+            return Err(nothing());
+        }
+        for snapshot in self.snapshots(&store, &project)? {
+            let Some(waiting) = by_hand::waiting(&snapshot, id) else { continue };
+            let at = self.env.now();
+            // Planned anew under the lock: somebody else may have decided meanwhile.
+            self.update(&store, &snapshot.project, &mut |now| match by_hand::waiting(now, id) {
+                Some(Waiting::Pair(pair)) => Ok(by_hand::settle(now, &pair.older.id, &pair.newer.id, keep, &at)),
+                Some(Waiting::Candidate(item)) => by_hand::answer(now, &item, keep != Keep::Old, &at),
+                None => Err(nothing()),
+            })?;
+            return Ok(match waiting {
+                Waiting::Pair(pair) => format!("Settled: kept {} of {} (old) and {} (new).", keep.name(), pair.older.id, pair.newer.id),
+                Waiting::Candidate(item) if keep == Keep::Old => format!("Dropped {} for good.", item.id),
+                Waiting::Candidate(item) => format!("Kept {}.", item.id),
+            });
+        }
+        Err(nothing())
+    }
+}
+
+/// Every project but the global one.
+fn named(store: &Store) -> Result<Vec<String>> {
+    Ok(store.projects()?.into_iter().filter(|name| name != GLOBAL).collect())
+}
