@@ -238,7 +238,10 @@ fn wiring_of(at: &Ground<'_>) -> Vec<Finding> {
         } else if !hooks.is_empty() && !settings::complete(&value, &[Part::Hooks], at.program) {
             out.push(fault(format!("the hooks in {shown} are not those of this version"), "`claude-mem upgrade` brings them up to date"));
         } else if server.as_ref().is_some_and(|(_, current)| !current) {
-            out.push(note(format!("the MCP server in {shown} is set up differently"), "`claude-mem upgrade` brings it up to date, if you did not mean it"));
+            out.push(note(
+                format!("the MCP server in {shown} is set up differently"),
+                "`claude-mem upgrade` brings it up to date, if you did not mean it",
+            ));
         }
         if value.get("disableAllHooks") == Some(&Value::Bool(true)) {
             out.push(fault(format!("{shown} turns all hooks off"), "take disableAllHooks out of it, or set it to false"));
@@ -270,13 +273,15 @@ fn plugins(at: &Ground<'_>) -> Vec<String> {
 }
 
 fn queue(at: &Ground<'_>) -> Vec<Finding> {
-    let names: Vec<PathBuf> =
-        std::fs::read_dir(at.home.join(".state/queue")).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    let names: Vec<PathBuf> = std::fs::read_dir(at.home.join(".state/queue")).into_iter().flatten().flatten().map(|e| e.path()).collect();
     let count = |ending: &str| names.iter().filter(|p| p.extension().is_some_and(|e| e == ending)).count();
     let (waiting, failed) = (count("json"), count("failed"));
     let mut out = Vec::new();
     if failed > 0 {
-        out.push(fault(format!("{failed} conversations could not be read after several tries"), "`claude-mem ingest --all-history` tries them again and says why"));
+        out.push(fault(
+            format!("{failed} conversations could not be read after several tries"),
+            "`claude-mem ingest --all-history` tries them again and says why",
+        ));
     }
     match (waiting, at.config.text("hooks.auto_ingest")) {
         (0, _) => {}
@@ -325,7 +330,10 @@ fn client(at: &Ground<'_>) -> Vec<Finding> {
         Err(_) => return Vec::new(),
     };
     if !folder.is_dir() {
-        return vec![note(format!("there is no {}: Claude Code was not used here", folder.display()), "nothing to do if you only paste what `inject` gives")];
+        return vec![note(
+            format!("there is no {}: Claude Code was not used here", folder.display()),
+            "nothing to do if you only paste what `inject` gives",
+        )];
     }
     // The client's default is 30 days (its settings reference, cleanupPeriodDays).
     let days = settings.get("cleanupPeriodDays").and_then(Value::as_u64).unwrap_or(30);

@@ -22,8 +22,7 @@ impl DoctorArgs {
         let record = Record::load(&app.state())?;
         let program = wiring::program(app.env, &app.home, &record)?;
         let root = identity::root_of(&app.env.cwd).folder;
-        let ground =
-            Ground { env: app.env, config: &app.config, home: &app.home, root: &root, program: &program, record: &record };
+        let ground = Ground { env: app.env, config: &app.config, home: &app.home, root: &root, program: &program, record: &record };
         let found: Vec<(&str, Finding)> =
             CHECKS.iter().flat_map(|(name, check)| check(&ground).into_iter().map(move |f| (*name, f))).collect();
         let faults = found.iter().filter(|(_, f)| f.level == Level::Fault).count();

@@ -6,6 +6,7 @@ mod cli;
 mod crash;
 mod extract;
 mod ground;
+mod install;
 mod mcp;
 mod perfect;
 mod readme;
