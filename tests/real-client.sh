@@ -92,7 +92,11 @@ cat >"$LOG/script.json" <<'JSON'
    {"tool": "mcp__claude-mem__manual_remember", "input": {"content": "The brand colour of the shop is teal", "kind": "fact"}}]},
  {"when": "ask for the colour", "steps": [
    {"tool": "ToolSearch", "input": {"query": "select:mcp__claude-mem__get_relevant_memories"}},
-   {"tool": "mcp__claude-mem__get_relevant_memories", "input": {"query": "brand colour"}}]}]
+   {"tool": "mcp__claude-mem__get_relevant_memories", "input": {"query": "brand colour"}}]},
+ {"when": "gift cards", "json": {"memories": [{"ref": "n1", "topic": "checkout", "kind": "decision", "layer": "working",
+   "summary": "Gift cards are left out of the first release", "reason": null, "state": "valid", "until_date": null, "until_event": null,
+   "scope": null, "speaker": "user", "keywords": ["gift cards"], "relations": [],
+   "evidence": [{"turn": 1, "quote": "we leave gift cards out of the first release"}]}], "open_threads": []}}]
 JSON
 check "MCP: the model stores" claude -p "keep the colour" --allowedTools mcp__claude-mem__manual_remember
 check "MCP: it is in the store" has "teal" mem list
@@ -126,10 +130,17 @@ check "interactive: a conversation" clean python3 "$ROOT/tests/real-client/type.
 check "interactive: SessionStart put memories in front" sent "$before" "we use PostgreSQL for the order service"
 check "interactive: it was stored" until_ok 30 has "pnpm" mem list
 
+mem config set claude.base_url "http://127.0.0.1:$(cat "$LOG/port")" >/dev/null 2>&1
+check "opted in to claude" mem install --yes --auto-ingest claude
+check "a conversation for the API to read" claude -p "After all we leave gift cards out of the first release."
+check "it was read by the API, and stored" until_ok 30 has "Gift cards are left out" mem list
+check "the ledger has the call" has "claude-haiku" mem stats --cost
+
 count() { mem --json list | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["memories"]))'; }
-waits=0; until_ok 20 test -z "$(ls "$HOME_/.claude-mem/.state/queue" 2>/dev/null)" || waits=1
+all_read() { [ -z "$(ls "$HOME_/.claude-mem/.state/queue" 2>/dev/null)" ]; }
+check "the queue is empty" until_ok 20 all_read
 entries=$(count)
-mem ingest --all-history --extractor rules >"$SCRATCH/again" 2>&1
+check "every transcript is read once more" mem ingest --all-history --extractor rules
 check "what was injected does not come back as memories" test "$(count)" = "$entries"
 check "the work tree is untouched" test -z "$(ls -A "$REPO" | grep -v '^\.git$')"
 check "every file of the store is whole" mem verify
@@ -141,4 +152,12 @@ check "settings are byte for byte as before" cmp "$SCRATCH/settings.before" "$HO
 no_server() { ! grep -q '"claude-mem"' "$HOME_/.claude.json"; }
 check "the MCP server is out" no_server
 check "memories stay" has "PostgreSQL" mem list
+
+# The same as a plugin: nothing in the settings, the program on PATH.
+mkdir -p "$SCRATCH/bin" && ln -sf "$BIN" "$SCRATCH/bin/claude-mem"
+before=$(requests)
+as_plugin() { clean env PATH="$SCRATCH/bin:$PATH" timeout 120 "$CLAUDE" --plugin-dir "$ROOT/plugin" -p "Good evening" </dev/null; }
+check "as a plugin: a conversation" as_plugin
+check "as a plugin: SessionStart put memories in front" sent "$before" "we use PostgreSQL for the order service"
+check "as a plugin: the tools are there" sent "$before" "mcp__plugin_localmem_claude-mem__get_relevant_memories"
 exit $FAILED

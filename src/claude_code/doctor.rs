@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::settings::{self, Part, Program};
 use super::wiring::{self, Record, Scope};
+use super::{is_ignored, queue, trouble};
 use crate::config::Config;
 use crate::env::Env;
 use crate::error::Error;
@@ -115,10 +116,10 @@ fn environment(at: &Ground<'_>) -> Vec<Finding> {
     if at.env.var("CLAUDE_MEM_OFF").is_some() {
         out.push(note("CLAUDE_MEM_OFF is set: every hook is silent", "unset CLAUDE_MEM_OFF to remember again"));
     }
-    if let Some(folder) = at.env.cwd.ancestors().find(|f| f.join(".claude-memignore").exists()) {
+    if is_ignored(&at.env.cwd) {
         out.push(note(
-            format!("{} keeps claude-mem out of this folder", folder.join(".claude-memignore").display()),
-            "remove that file to remember here, too",
+            "a .claude-memignore keeps the hooks out of this folder",
+            "remove that file, here or in a folder above, to remember here, too",
         ));
     }
     out
@@ -273,15 +274,11 @@ fn plugins(at: &Ground<'_>) -> Vec<String> {
 }
 
 fn queue(at: &Ground<'_>) -> Vec<Finding> {
-    let names: Vec<PathBuf> = std::fs::read_dir(at.home.join(".state/queue")).into_iter().flatten().flatten().map(|e| e.path()).collect();
-    let count = |ending: &str| names.iter().filter(|p| p.extension().is_some_and(|e| e == ending)).count();
-    let (waiting, failed) = (count("json"), count("failed"));
+    let (waiting, failed) = (queue::waiting(at.home).len(), queue::failed(at.home));
     let mut out = Vec::new();
-    if failed > 0 {
-        out.push(fault(
-            format!("{failed} conversations could not be read after several tries"),
-            "`claude-mem ingest --all-history` tries them again and says why",
-        ));
+    if let Some(last) = failed.last() {
+        let says = format!("{} conversations could not be read after several tries; the last: {}", failed.len(), last.error);
+        out.push(fault(says, "`claude-mem ingest --all-history` tries them again"));
     }
     match (waiting, at.config.text("hooks.auto_ingest")) {
         (0, _) => {}
@@ -295,13 +292,11 @@ fn queue(at: &Ground<'_>) -> Vec<Finding> {
 }
 
 fn hook_errors(at: &Ground<'_>) -> Vec<Finding> {
-    let text = std::fs::read_to_string(at.home.join(".state/hook-errors.jsonl")).unwrap_or_default();
-    let errors: Vec<Value> = text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
-    let Some(last) = errors.last() else { return vec![fine("no hook has failed")] };
-    let get = |key: &str| last.get(key).and_then(Value::as_str).unwrap_or_default();
-    let says = format!("{} hook failures; the last at {} in {}: {}", errors.len(), get("at"), get("event"), get("message"));
-    let hint = if get("hint").is_empty() { "if it is mended, remove .state/hook-errors.jsonl in the memory folder" } else { get("hint") };
-    vec![note(says, hint)]
+    let all = trouble::all(at.home);
+    let Some(last) = all.last() else { return vec![fine("no hook has failed")] };
+    let says = format!("{} hook failures; the last at {} in {}: {}", all.len(), last.at, last.event, last.message);
+    let seen = format!("once that is mended, remove {}", trouble::file(at.home).display());
+    vec![note(says, last.hint.clone().unwrap_or(seen))]
 }
 
 fn index(at: &Ground<'_>) -> Vec<Finding> {

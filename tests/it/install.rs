@@ -5,6 +5,8 @@
 //! in each file and none of `absent`; then `edits` are made by somebody else, and after uninstall every file is as before,
 //! byte for byte, except those in `after`.
 
+#![expect(clippy::disallowed_methods, clippy::expect_used, clippy::panic, reason = "a test plays the user and the client, who write files")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -186,8 +188,8 @@ fn doctor_names_what_is_wrong_and_what_to_do() {
         std::fs::write(path, text).expect("a file");
     };
     write(".claude-mem/claude-mem.db", "theirs");
-    write(".claude-mem/.state/queue/a.json", "{}");
-    write(".claude-mem/.state/queue/b.failed", "{}");
+    write(".claude-mem/.state/queue/a.json", "{\"session\":\"a\"}\n");
+    write(".claude-mem/.state/queue/b.failed", "{\"session\":\"b\",\"error\":\"it is gone\"}\n");
     write(
         ".claude-mem/.state/hook-errors.jsonl",
         "{\"at\":\"2026-06-01T00:00:00Z\",\"event\":\"SessionEnd\",\"message\":\"the disk is full\"}\n",

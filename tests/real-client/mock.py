@@ -5,6 +5,7 @@ usage: mock.py FOLDER
 FOLDER/port gets the port. FOLDER/0001.json … are the request bodies, in order.
 FOLDER/script.json (read anew each time) is a list of {"when": words in the user's prompt, "steps": [{"tool": …, "input": …}, …]}:
 the answers to that prompt are these tool calls, one after the other, then a line of text. Every other prompt gets the line.
+A rule with "json" instead of "steps" answers a request for structured output whose prompt has those words.
 """
 import json
 import pathlib
@@ -40,12 +41,14 @@ def results_since_prompt(messages):
 
 def answer(body):
     """The one content block of the answer."""
-    if (body.get("output_config") or {}).get("format"):
-        return {"type": "text", "text": '{"title": "A scripted talk"}'}
     prompt, done = results_since_prompt(body.get("messages") or [])
     script = FOLDER / "script.json"
-    for rule in json.loads(script.read_text()) if script.exists() and body.get("tools") else []:
-        if rule["when"] in prompt and done < len(rule["steps"]):
+    rules = json.loads(script.read_text()) if script.exists() else []
+    if (body.get("output_config") or {}).get("format"):
+        fitting = [rule["json"] for rule in rules if "json" in rule and rule["when"] in prompt]
+        return {"type": "text", "text": json.dumps(fitting[0] if fitting else {"title": "A scripted talk"})}
+    for rule in rules if body.get("tools") else []:
+        if rule["when"] in prompt and done < len(rule.get("steps", [])):
             step = rule["steps"][done]
             return {"type": "tool_use", "id": f"toolu_{COUNT:04}", "name": step["tool"], "input": step["input"]}
     return {"type": "text", "text": "Understood."}
