@@ -1,19 +1,21 @@
 //! What each tool does: on the store, through the same checks and plans as the commands. One call after the other.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
 
-use super::answer::{self, Found, Page};
+use super::answer::{self, Page};
 use super::arguments::{self, Arguments};
 use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::Plan;
-use crate::model::{self, Id, Layer};
+use crate::model::{self, Id, Layer, Memory, RelationType};
 use crate::pipeline::by_hand::{self, Keep, Waiting, Wish};
+use crate::recall::search::{self, SearchOptions};
 use crate::store::identity::Here;
 use crate::store::{Entry, GLOBAL, Snapshot, Store};
 use crate::text::words;
@@ -43,7 +45,7 @@ pub struct Desk<'a> {
 
 /// The tools: name and what it does.
 type Handler = fn(&Desk<'_>, &Arguments) -> Result<String>;
-const HANDLERS: &[(&str, Handler)] = &[
+pub(super) const HANDLERS: &[(&str, Handler)] = &[
     ("get_relevant_memories", |desk, arguments| desk.relevant(arguments)),
     ("manual_remember", |desk, arguments| desk.remember(arguments)),
     ("list_memories", |desk, arguments| desk.list(arguments)),
@@ -86,7 +88,7 @@ impl Desk<'_> {
         let mut text = handler(self, &arguments)?;
         if !arguments.ignored.is_empty() {
             let names: Vec<String> = arguments.ignored.iter().map(|name| answer::name(name)).collect();
-            text.push_str(&format!("\n(not a parameter of {}, so not used: {})", tool.name, names.join(", ")));
+            let _ = write!(text, "\n(not a parameter of {}, so not used: {})", tool.name, names.join(", "));
         }
         Ok(text)
     }
@@ -172,12 +174,19 @@ impl Desk<'_> {
             }
         };
         let snapshots = self.snapshots(&store, &project)?;
+        let options =
+            SearchOptions { limit: search::CANDIDATES, hold_back: !store.trust_hand_edits, ..SearchOptions::new(self.env.today()) };
+        let whole: Vec<&Snapshot> = snapshots.iter().collect();
+        let hits = search::search(&whole, arguments.text("query").unwrap_or_default(), &options);
         let least = arguments.number("min_confidence").unwrap_or_default();
-        let found = super::find::find(&snapshots, arguments.text("query").unwrap_or_default(), &self.env.today());
         // What a person wrote carries no figure and counts as certain.
-        let sure: Vec<Found<'_>> = found.into_iter().filter(|f| f.memory.confidence.unwrap_or(1.0) >= least).collect();
-        let limit = arguments.count("limit").unwrap_or(DIGEST);
-        answer::digest(&project, &snapshots, &sure, limit, arguments.is_set("skip_greeting"))
+        let sure = hits.into_iter().filter(|hit| hit.record.confidence.unwrap_or(1.0) >= least);
+        let sure = sure.map(|hit| hit.record.to_memory(hit.id).map_err(Error::failure)).collect::<Result<Vec<Memory>>>()?;
+        let shown = sure.get(..arguments.count("limit").unwrap_or(DIGEST).min(sure.len())).unwrap_or_default();
+        // Reading the project for its open pairs is only worth it where one is touched.
+        let disputed = shown.iter().any(|m| m.related(RelationType::Conflicts).next().is_some());
+        let pairs = if disputed { snapshots.iter().flat_map(by_hand::pairs).collect() } else { Vec::new() };
+        answer::digest(&project, shown, sure.len(), &pairs, arguments.is_set("skip_greeting"))
     }
 
     fn remember(&self, arguments: &Arguments) -> Result<String> {
@@ -194,7 +203,7 @@ impl Desk<'_> {
         let memory = by_hand::memory(&wish, self.env.new_id()?, &self.env.now())?;
         let store = self.store()?;
         let project = self.project_to_write(&store)?;
-        let mut known = None;
+        let (mut known, mut disagrees) = (None, Vec::new());
         self.update(&store, &project, &mut |snapshot| {
             if by_hand::is_buried(snapshot, &memory) {
                 return Err(usage(
@@ -202,14 +211,21 @@ impl Desk<'_> {
                     "only the user can bring it back, with `claude-mem remember`",
                 ));
             }
-            let (plan, same) = by_hand::remember(snapshot, &memory, &self.env.now());
-            known = same;
-            Ok(plan)
+            let noted = by_hand::remember(snapshot, &memory, &self.env.now());
+            (known, disagrees) = (noted.known, noted.disagrees);
+            Ok(noted.plan)
         })?;
-        Ok(match known {
-            Some(id) => format!("Already known as {id}; confirmed."),
-            None => format!("Remembered as {} in {project} ({}, {}).", memory.id, memory.kind, memory.layer),
-        })
+        if let Some(id) = known {
+            return Ok(format!("Already known as {id}; confirmed."));
+        }
+        let mut text = format!("Remembered as {} in {project} ({}, {}).", memory.id, memory.kind, memory.layer);
+        if !disagrees.is_empty() {
+            let others: Vec<&str> = disagrees.iter().map(Id::as_str).collect();
+            let others = others.join(", ");
+            // Writing to a String cannot fail.
+            let _ = write!(text, " It disagrees with {others}: both are kept. Ask the user which holds, then call resolve_conflict.");
+        }
+        Ok(text)
     }
 
     fn list(&self, arguments: &Arguments) -> Result<String> {

@@ -7,7 +7,6 @@
 mod answer;
 pub mod arguments;
 mod desk;
-mod find;
 pub mod server;
 mod wire;
 

@@ -96,8 +96,8 @@ impl<W: Write + Send + 'static> Wire<W> {
         self.state(|state| {
             let message = match parse(line) {
                 Ok(message) => message?,
-                Err(refusal) => {
-                    state.write(&refusal);
+                Err((error, id)) => {
+                    state.write(&ServerJsonRpcMessage::error(error, id));
                     return None;
                 }
             };
@@ -132,13 +132,16 @@ impl<W: Write> State<W> {
     }
 }
 
+/// Why a line is no message, and whose answer that is if it can be told.
+type Refusal = (ErrorData, Option<RequestId>);
+
 /// Reads a message; `Ok(None)` for an empty line or a notification that nobody knows.
-fn parse(line: &Line) -> Result<Option<ClientJsonRpcMessage>, ServerJsonRpcMessage> {
+fn parse(line: &Line) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let bytes = match line {
         Line::Whole(bytes) => bytes,
         Line::Cut(start) => {
             let message = format!("the message is longer than {MAX_LINE} bytes and was not read");
-            return Err(ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), id_near(start)));
+            return Err((ErrorData::invalid_request(message, None), id_near(start)));
         }
     };
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii();
@@ -151,13 +154,13 @@ fn parse(line: &Line) -> Result<Option<ClientJsonRpcMessage>, ServerJsonRpcMessa
     };
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
         let message = format!("this line is no JSON: {cause}");
-        return Err(ServerJsonRpcMessage::error(ErrorData::parse_error(message, None), None));
+        return Err((ErrorData::parse_error(message, None), None));
     };
     let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
     if id.is_none() && value.get("method").is_some_and(Value::is_string) {
         return Ok(None);
     }
-    Err(ServerJsonRpcMessage::error(ErrorData::invalid_request("this line is no JSON-RPC 2.0 message", None), id))
+    Err((ErrorData::invalid_request("this line is no JSON-RPC 2.0 message", None), id))
 }
 
 /// The id of a request whose end was not read: the first `"id"` of its beginning, if it stands before the parameters.
