@@ -17,8 +17,8 @@ use crate::model::{self, Id, Layer, Memory, RelationType};
 use crate::pipeline::by_hand::{self, Keep, Waiting, Wish};
 use crate::recall::search::{self, SearchOptions};
 use crate::store::identity::Here;
-use crate::store::{Entry, GLOBAL, Snapshot, Store};
-use crate::text::words;
+use crate::store::{Entry, GLOBAL, Injection, Snapshot, Store};
+use crate::text::{tokens, words};
 
 /// Where memories are read from and written to.
 #[derive(Clone, Debug)]
@@ -43,15 +43,30 @@ pub struct Desk<'a> {
     pub log: &'a dyn Fn(&str),
 }
 
+/// What a tool gives: the text, and which memories it put in front of the model.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// For the model.
+    pub text: String,
+    /// For the receipt.
+    pub used: Option<Injection>,
+}
+
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Self { text, used: None }
+    }
+}
+
 /// The tools: name and what it does.
-type Handler = fn(&Desk<'_>, &Arguments) -> Result<String>;
+type Handler = fn(&Desk<'_>, &Arguments) -> Result<Answer>;
 pub(super) const HANDLERS: &[(&str, Handler)] = &[
     ("get_relevant_memories", |desk, arguments| desk.relevant(arguments)),
-    ("manual_remember", |desk, arguments| desk.remember(arguments)),
-    ("list_memories", |desk, arguments| desk.list(arguments)),
-    ("read_memory", |desk, arguments| desk.read(arguments)),
-    ("forget_memory", |desk, arguments| desk.forget(arguments)),
-    ("resolve_conflict", |desk, arguments| desk.resolve(arguments)),
+    ("manual_remember", |desk, arguments| desk.remember(arguments).map(Answer::from)),
+    ("list_memories", |desk, arguments| desk.list(arguments).map(Answer::from)),
+    ("read_memory", |desk, arguments| desk.read(arguments).map(Answer::from)),
+    ("forget_memory", |desk, arguments| desk.forget(arguments).map(Answer::from)),
+    ("resolve_conflict", |desk, arguments| desk.resolve(arguments).map(Answer::from)),
 ];
 
 /// Memories of a digest, and of a page, where the call does not say.
@@ -74,23 +89,30 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// With a sentence and a hint for the model.
-    pub fn call(&self, tool: &Tool, given: &Map<String, Value>) -> Result<String> {
+    pub fn call(&self, tool: &Tool, given: &Map<String, Value>) -> Result<Answer> {
         let answer = self.answer(tool, given);
-        let outcome = answer.as_ref().map_or_else(|e| e.message.clone(), |text| format!("{} bytes", text.len()));
+        let outcome = answer.as_ref().map_or_else(|e| e.message.clone(), |answer| format!("{} bytes", answer.text.len()));
         (self.log)(&format!("{}: {outcome}", tool.name));
         answer
     }
 
-    fn answer(&self, tool: &Tool, given: &Map<String, Value>) -> Result<String> {
+    /// Notes what an answer put in front of the model: after it was sent, so that nobody waits for it.
+    pub fn note(&self, used: &Injection) {
+        if let Err(error) = self.store().and_then(|store| store.record_injection(used)) {
+            (self.log)(&format!("this use could not be noted: {error}"));
+        }
+    }
+
+    fn answer(&self, tool: &Tool, given: &Map<String, Value>) -> Result<Answer> {
         let handler = HANDLERS.iter().find(|(name, _)| *name == tool.name).map(|(_, handler)| handler);
         let handler = handler.ok_or_else(|| Error::failure(format!("the tool {} does nothing yet", tool.name)))?;
         let arguments = arguments::read(&tool.name, &tool.input_schema, given)?;
-        let mut text = handler(self, &arguments)?;
+        let mut answer = handler(self, &arguments)?;
         if !arguments.ignored.is_empty() {
             let names: Vec<String> = arguments.ignored.iter().map(|name| answer::name(name)).collect();
-            let _ = write!(text, "\n(not a parameter of {}, so not used: {})", tool.name, names.join(", "));
+            let _ = write!(answer.text, "\n(not a parameter of {}, so not used: {})", tool.name, names.join(", "));
         }
-        Ok(text)
+        Ok(answer)
     }
 
     fn store(&self) -> Result<Store> {
@@ -163,7 +185,7 @@ impl Desk<'_> {
         store.update(project, &self.env.now(), &|| self.env.new_id(), make).map(|_| ())
     }
 
-    fn relevant(&self, arguments: &Arguments) -> Result<String> {
+    fn relevant(&self, arguments: &Arguments) -> Result<Answer> {
         let store = self.store()?;
         let project = match arguments.text("project_key") {
             None => self.project(&store)?,
@@ -186,7 +208,18 @@ impl Desk<'_> {
         // Reading the project for its open pairs is only worth it where one is touched.
         let disputed = shown.iter().any(|m| m.related(RelationType::Conflicts).next().is_some());
         let pairs = if disputed { snapshots.iter().flat_map(by_hand::pairs).collect() } else { Vec::new() };
-        answer::digest(&project, shown, sure.len(), &pairs, arguments.is_set("skip_greeting"))
+        let text = answer::digest(&project, shown, sure.len(), &pairs, arguments.is_set("skip_greeting"))?;
+        let used = (!shown.is_empty()).then(|| Injection {
+            at: self.env.now(),
+            mode: "query".to_owned(),
+            target: "mcp".to_owned(),
+            session: self.env.var("CLAUDE_CODE_SESSION_ID").map(str::to_owned),
+            ids: shown.iter().map(|m| m.id.clone()).collect(),
+            tokens: tokens::estimate(&text),
+            left_out: Vec::new(),
+            project,
+        });
+        Ok(Answer { text, used })
     }
 
     fn remember(&self, arguments: &Arguments) -> Result<String> {

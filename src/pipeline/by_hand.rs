@@ -212,17 +212,21 @@ pub fn settle(snapshot: &Snapshot, older: &Id, newer: &Id, keep: Keep, at: &str)
     plan
 }
 
-/// Plans what was decided about a candidate; one that is not kept leaves a tombstone.
+/// Plans what was decided about a candidate; one that is not kept leaves a tombstone. An item about an entry that is stored
+/// (a dependant of something replaced) asks whether that still holds.
 ///
 /// # Errors
 /// If the candidate in `index.json` is no memory.
 pub fn answer(snapshot: &Snapshot, item: &ReviewItem, keep: bool, at: &str) -> Result<Plan> {
     let memory = item.memory.to_memory(item.id.clone()).map_err(Error::failure)?;
     let mut plan = plan(snapshot, "resolve", at);
-    let tombstone = (!keep).then(|| duplicate::tombstone_of(&memory, at));
+    let stone = (!keep).then(|| duplicate::tombstone_of(&memory, at));
+    let stored = Id::parse(&item.memory.id).filter(|id| *id != item.id && snapshot.entry(id).is_some());
+    let tombstone = stone.clone().filter(|_| stored.is_none());
     plan.changes.push(Change::Answer { id: item.id.clone(), tombstone });
-    if keep {
-        plan.changes.push(Change::Add(memory));
+    match stored {
+        Some(id) => plan.changes.extend((!keep).then_some(Change::Forget { id, tombstone: stone })),
+        None => plan.changes.extend(keep.then_some(Change::Add(memory))),
     }
     Ok(plan)
 }
