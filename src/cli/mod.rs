@@ -16,9 +16,11 @@ mod prune;
 mod refine;
 mod remember;
 mod review;
+mod search;
 mod shell;
 mod stats;
 mod transfer;
+mod turns;
 
 pub use app::App;
 
@@ -95,6 +97,8 @@ commands! {
     Ingest(ingest::IngestArgs),
     Inject(inject::InjectArgs),
     Remember(remember::RememberArgs),
+    Search(search::SearchArgs),
+    WhyNot(search::WhyNotArgs),
     List(list::ListArgs),
     Show(list::ShowArgs),
     Edit(edit::EditArgs),
@@ -108,6 +112,7 @@ commands! {
     Verify(history::VerifyArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
+    Reindex(search::ReindexArgs),
     Import(transfer::ImportArgs),
     Export(transfer::ExportArgs),
     Project(project::ProjectArgs),
