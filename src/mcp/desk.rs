@@ -1,8 +1,11 @@
 //! What each tool does: on the store, through the same checks and plans as the commands. One call after the other.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
@@ -15,8 +18,10 @@ use crate::error::{Error, Kind, Result};
 use crate::model::plan::Plan;
 use crate::model::{self, Id, Layer, Memory, RelationType};
 use crate::pipeline::by_hand::{self, Keep, Waiting, Wish};
-use crate::recall::search::{self, SearchOptions};
+use crate::pipeline::search::Searcher;
+use crate::recall::search::{self, Hit, SearchOptions};
 use crate::store::identity::Here;
+use crate::store::layout::TRANSIENT;
 use crate::store::{Entry, GLOBAL, Injection, Snapshot, Store};
 use crate::text::{tokens, words};
 
@@ -41,15 +46,55 @@ pub struct Desk<'a> {
     pub place: Place,
     /// Where a line about each call goes.
     pub log: &'a dyn Fn(&str),
+    /// The files of each project as they were at the last look.
+    pub seen: RefCell<BTreeMap<String, Stamps>>,
 }
 
-/// What a tool gives: the text, and which memories it put in front of the model.
+/// Name, size and time of every Markdown file of a project.
+type Stamps = Vec<(OsString, u64, Option<SystemTime>)>;
+
+fn stamps(folder: &Path) -> Stamps {
+    let items = [folder.to_owned(), folder.join(TRANSIENT)].into_iter().filter_map(|f| std::fs::read_dir(f).ok()).flatten().flatten();
+    let files = items.filter(|item| item.path().extension().is_some_and(|e| e == "md"));
+    let mut all: Stamps = files.filter_map(|f| f.metadata().ok().map(|m| (f.file_name(), m.len(), m.modified().ok()))).collect();
+    all.sort_unstable();
+    all
+}
+
+/// What a tool gives.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// For the model.
     pub text: String,
-    /// For the receipt.
-    pub used: Option<Injection>,
+    /// Which memories it put in front of the model.
+    pub used: Option<Use>,
+}
+
+/// A use of memories, to be noted once the answer is sent.
+#[derive(Debug)]
+pub struct Use {
+    receipt: Injection,
+    by_project: BTreeMap<String, Vec<Id>>,
+}
+
+impl Use {
+    fn of(hits: &[Hit], project: &str, text: &str, env: &Env) -> Self {
+        let mut by_project: BTreeMap<String, Vec<Id>> = BTreeMap::new();
+        for hit in hits {
+            by_project.entry(hit.project.clone()).or_default().push(hit.id.clone());
+        }
+        let receipt = Injection {
+            at: env.now(),
+            project: project.to_owned(),
+            mode: "query".to_owned(),
+            target: "mcp".to_owned(),
+            session: env.var("CLAUDE_CODE_SESSION_ID").map(str::to_owned),
+            ids: hits.iter().map(|hit| hit.id.clone()).collect(),
+            tokens: tokens::estimate(text),
+            left_out: Vec::new(),
+        };
+        Self { receipt, by_project }
+    }
 }
 
 impl From<String> for Answer {
@@ -97,8 +142,12 @@ impl Desk<'_> {
     }
 
     /// Notes what an answer put in front of the model: after it was sent, so that nobody waits for it.
-    pub fn note(&self, used: &Injection) {
-        if let Err(error) = self.store().and_then(|store| store.record_injection(used)) {
+    pub fn note(&self, used: &Use) {
+        let noted = self.store().and_then(|store| {
+            store.record_injection(&used.receipt)?;
+            used.by_project.iter().try_for_each(|(project, ids)| store.note_access(project, &used.receipt.at, ids))
+        });
+        if let Err(error) = noted {
             (self.log)(&format!("this use could not be noted: {error}"));
         }
     }
@@ -172,13 +221,29 @@ impl Desk<'_> {
         Ok(snapshot)
     }
 
-    /// This project and the global memories.
-    fn snapshots(&self, store: &Store, project: &str) -> Result<Vec<Snapshot>> {
-        let mut all = vec![self.snapshot(store, project)?];
-        if project != GLOBAL && store.has_project(GLOBAL) {
-            all.push(self.snapshot(store, GLOBAL)?);
+    /// What may be seen from a project: itself and the global memories, as far as they are there.
+    fn readable(&self, store: &Store, project: &str) -> Vec<String> {
+        let mut names = vec![project.to_owned()];
+        if project != GLOBAL {
+            names.push(GLOBAL.to_owned());
         }
-        Ok(all)
+        names.retain(|name| store.has_project(name));
+        names
+    }
+
+    fn snapshots(&self, store: &Store, project: &str) -> Result<Vec<Snapshot>> {
+        self.readable(store, project).iter().map(|name| self.snapshot(store, name)).collect()
+    }
+
+    /// Gives ids to what was typed by hand since the last look, so that a search finds it. Costs a look at the folder.
+    fn take_in(&self, store: &Store, project: &str) -> Result<()> {
+        let now = stamps(&store.home().join(project));
+        if self.seen.borrow().get(project) != Some(&now) {
+            self.snapshot(store, project)?;
+            // What comes in meanwhile is noticed at the next call.
+            self.seen.borrow_mut().insert(project.to_owned(), now);
+        }
+        Ok(())
     }
 
     fn update(&self, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<()> {
@@ -195,30 +260,30 @@ impl Desk<'_> {
                 return Err(usage(format!("there is no project {}", answer::name(key)), format!("there are: {there}")));
             }
         };
-        let snapshots = self.snapshots(&store, &project)?;
-        let options =
-            SearchOptions { limit: search::CANDIDATES, hold_back: !store.trust_hand_edits, ..SearchOptions::new(self.env.today()) };
-        let whole: Vec<&Snapshot> = snapshots.iter().collect();
-        let hits = search::search(&whole, arguments.text("query").unwrap_or_default(), &options);
+        let projects = self.readable(&store, &project);
+        for project in &projects {
+            self.take_in(&store, project)?;
+        }
+        let mut options = SearchOptions::new(self.env.today());
+        (options.limit, options.hold_back) = (search::CANDIDATES, !store.trust_hand_edits);
+        let searcher = Searcher::open(&store, &projects, self.env.timestamp().as_nanosecond())?;
+        let mut hits = searcher.find(arguments.text("query").unwrap_or_default(), &options)?;
+        searcher.notes().iter().for_each(|note| (self.log)(note));
         let least = arguments.number("min_confidence").unwrap_or_default();
         // What a person wrote carries no figure and counts as certain.
-        let sure = hits.into_iter().filter(|hit| hit.record.confidence.unwrap_or(1.0) >= least);
-        let sure = sure.map(|hit| hit.record.to_memory(hit.id).map_err(Error::failure)).collect::<Result<Vec<Memory>>>()?;
-        let shown = sure.get(..arguments.count("limit").unwrap_or(DIGEST).min(sure.len())).unwrap_or_default();
-        // Reading the project for its open pairs is only worth it where one is touched.
-        let disputed = shown.iter().any(|m| m.related(RelationType::Conflicts).next().is_some());
-        let pairs = if disputed { snapshots.iter().flat_map(by_hand::pairs).collect() } else { Vec::new() };
-        let text = answer::digest(&project, shown, sure.len(), &pairs, arguments.is_set("skip_greeting"))?;
-        let used = (!shown.is_empty()).then(|| Injection {
-            at: self.env.now(),
-            mode: "query".to_owned(),
-            target: "mcp".to_owned(),
-            session: self.env.var("CLAUDE_CODE_SESSION_ID").map(str::to_owned),
-            ids: shown.iter().map(|m| m.id.clone()).collect(),
-            tokens: tokens::estimate(&text),
-            left_out: Vec::new(),
-            project,
-        });
+        hits.retain(|hit| hit.record.confidence.unwrap_or(1.0) >= least);
+        let all = hits.len();
+        hits.truncate(arguments.count("limit").unwrap_or(DIGEST));
+        let shown = hits.iter().map(|hit| hit.record.to_memory(hit.id.clone()).map_err(Error::failure)).collect::<Result<Vec<Memory>>>()?;
+        let mut pairs = Vec::new();
+        // Reading the projects for their open pairs is only worth it where one is touched.
+        if shown.iter().any(|m| m.related(RelationType::Conflicts).next().is_some()) {
+            for snapshot in self.snapshots(&store, &project)? {
+                pairs.extend(by_hand::pairs(&snapshot));
+            }
+        }
+        let text = answer::digest(&project, &shown, all, &pairs, arguments.is_set("skip_greeting"))?;
+        let used = (!hits.is_empty()).then(|| Use::of(&hits, &project, &text, self.env));
         Ok(Answer { text, used })
     }
 

@@ -1,7 +1,7 @@
 //! The MCP server as a client meets it: each file of `tests/cases/mcp` is one talk over pipes, one step a line.
 //!
 //! Steps: `about` says what it is; `env` sets variables and `write` a file of the store (`content`, repeated `times` with `{n}` counted) before; `run` runs a
-//! command to its end; `send` sends a message, `raw` a line as it is, `long` a call with so many bytes of arguments, `many` a
+//! command to its end and wants words on its stdout (`out`); `send` sends a message, `raw` a line as it is, `long` a call with so many bytes of arguments, `many` a
 //! `send` for each id `from`..`to`; `get` waits for the answer with this id (null: without one) and checks `is` (pointer =
 //! value), `has` and `lacks` (pointer = words), `shorter` (pointer = most characters), and `save`s the first id-like word
 //! behind a word; `silent` says that nothing may come for an id; `close` ends the input and wants exit 0.
@@ -30,6 +30,7 @@ struct Step {
     content: String,
     times: Option<usize>,
     run: Option<Vec<String>>,
+    out: Vec<String>,
     send: Option<Value>,
     raw: Option<String>,
     long: Option<usize>,
@@ -178,6 +179,9 @@ fn play(text: &str) -> Result<(), String> {
             let ran = world.run(&args);
             if ran.code != 0 {
                 return Err(format!("line {}: {args:?} ended with {}: {}", number + 1, ran.code, ran.err));
+            }
+            if let Some(word) = step.out.iter().find(|word| !ran.out.contains(word.as_str())) {
+                return Err(format!("line {}: {args:?} printed no {word:?}: {}", number + 1, ran.out));
             }
         }
         take(&step, &world, &mut talk, &mut saved).map_err(|what| format!("line {}: {what}", number + 1))?;
