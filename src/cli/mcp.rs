@@ -1,5 +1,6 @@
 //! `mcp`: the server that Claude Code starts.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -26,7 +27,8 @@ impl McpArgs {
                 key: flag.or_else(|| app.env.var("CLAUDE_MEM_PROJECT_KEY").map(str::to_owned)),
                 folder: app.env.var("CLAUDE_PROJECT_DIR").map_or_else(|| app.env.cwd.clone(), PathBuf::from),
             },
-            log: &|line| app.ui.detail(line),
+            log: &|line| app.ui.detail(&app.ui.foreign(line)),
+            seen: RefCell::default(),
         };
         mcp::serve(&desk, std::io::stdin(), app.ui.raw())
     }

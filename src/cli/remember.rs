@@ -63,12 +63,15 @@ impl RememberArgs {
         } else {
             app.project_to_write(&store)?
         };
-        let mut known = None;
+        let (mut known, mut disagrees) = (None, Vec::new());
         app.update(&store, &project, &mut |snapshot| {
-            let (plan, same) = by_hand::remember(snapshot, &memory, &app.env.now());
-            known = same;
-            Ok(plan)
+            let noted = by_hand::remember(snapshot, &memory, &app.env.now());
+            (known, disagrees) = (noted.known, noted.disagrees);
+            Ok(noted.plan)
         })?;
+        for other in &disagrees {
+            app.ui.warn(&format!("this disagrees with {other}; both are kept until you decide: claude-mem review"));
+        }
         let id = known.as_ref().unwrap_or(&memory.id);
         if app.ui.wishes.dry_run {
             app.ui.line(&format!("would remember {}", one_line(&app.ui, &memory)));

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::app::{App, fields, json as to_json};
-use super::ui::{count, paint, style};
+use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::ReviewItem;
 use crate::model::{Id, Memory};
@@ -197,7 +197,7 @@ fn decide_item(app: &App, store: &Store, snapshot: &Snapshot, item: &ReviewItem,
     if app.ui.wishes.json {
         app.ui.object("resolve", fields([("id", item.id.as_str().into()), ("keep", keep.into())]));
     } else {
-        app.ui.say(&format!("{} {}", if keep { "kept" } else { "dropped for good:" }, count(1, "candidate", "candidates")));
+        app.ui.say(&format!("{} {}", if keep { "kept" } else { "dropped for good:" }, app.ui.foreign(&item.memory.summary)));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 use crate::model::{Kind, Memory, State};
-use crate::pipeline::by_hand;
+use crate::pipeline::by_hand::{self, Pair};
 use crate::recall::escape;
 use crate::store::Snapshot;
 use crate::text::words::{self, Language};
@@ -22,13 +22,6 @@ const FIELD: f64 = 1000.0;
 const NAME: f64 = 40.0;
 /// Pairs and candidates that are named before a list.
 const WAITING: usize = 10;
-
-/// A memory that answers a query.
-#[derive(Clone, Copy, Debug)]
-pub struct Found<'a> {
-    /// Which.
-    pub memory: &'a Memory,
-}
 
 /// Which part of a list.
 #[derive(Clone, Copy, Debug)]
@@ -145,31 +138,33 @@ fn short(words: &Words, memory: &Memory) -> String {
     format!("{head}{said}{}{day}", why.unwrap_or_default())
 }
 
-/// What is agreed about a subject: the best `limit` memories, grouped by kind, and the pairs among them that disagree.
-pub fn digest(project: &str, snapshots: &[Snapshot], found: &[Found<'_>], limit: usize, silent: bool) -> Result<String> {
-    let shown = found.get(..limit.min(found.len())).unwrap_or_default();
-    let words = Words::of(shown.iter().map(|f| f.memory))?;
+/// A pair that disagrees, a line each.
+fn both(words: &Words, pair: &Pair) -> [String; 2] {
+    let side = |name: &str, memory: &Memory| format!("- {name} {}", short(words, memory).trim_start_matches("- "));
+    [side("old:", &pair.older), side("new:", &pair.newer)]
+}
+
+/// What is agreed about a subject: the best of `all` that match, grouped by kind, and the pairs among them that disagree.
+pub fn digest(project: &str, shown: &[Memory], all: usize, pairs: &[Pair], silent: bool) -> Result<String> {
+    let words = Words::of(shown)?;
     if shown.is_empty() {
         return Ok(words.nothing);
     }
     let count = |n: usize| n.to_string();
-    let header = fill(&words.found, &[("project", &name(project)), ("shown", &count(shown.len())), ("all", &count(found.len()))]);
+    let header = fill(&words.found, &[("project", &name(project)), ("shown", &count(shown.len())), ("all", &count(all))]);
     let mut lines = vec![header];
-    let mut sections: Vec<Section> = shown.iter().map(|f| Section::of(f.memory)).collect();
+    let mut sections: Vec<Section> = shown.iter().map(Section::of).collect();
     sections.sort_unstable();
     sections.dedup();
     for section in sections {
         lines.push(format!("## {}", words.heading(section)));
-        lines.extend(shown.iter().map(|f| f.memory).filter(|m| Section::of(m) == section).map(|m| short(&words, m)));
+        lines.extend(shown.iter().filter(|m| Section::of(m) == section).map(|m| short(&words, m)));
     }
-    let is_shown = |memory: &Memory| shown.iter().any(|f| f.memory.id == memory.id);
-    let pairs: Vec<_> = snapshots.iter().flat_map(by_hand::pairs).filter(|p| is_shown(&p.older) || is_shown(&p.newer)).collect();
-    if !pairs.is_empty() {
+    let is_shown = |memory: &Memory| shown.iter().any(|m| m.id == memory.id);
+    let mut pairs = pairs.iter().filter(|p| is_shown(&p.older) || is_shown(&p.newer)).peekable();
+    if pairs.peek().is_some() {
         lines.push(format!("## {}", words.disputed));
-        for pair in pairs.iter().take(WAITING) {
-            lines.push(format!("- old: {}", short(&words, &pair.older).trim_start_matches("- ")));
-            lines.push(format!("  new: {}", short(&words, &pair.newer).trim_start_matches("- ")));
-        }
+        lines.extend(pairs.take(WAITING).flat_map(|pair| both(&words, pair)));
     }
     if silent {
         lines.push(words.silent.clone());
@@ -223,8 +218,7 @@ fn waiting(words: &Words, snapshots: &[Snapshot], lines: &mut Vec<String>) {
     let mut rows = Vec::new();
     for snapshot in snapshots {
         for pair in by_hand::pairs(snapshot) {
-            rows.push(format!("- old: {}", short(words, &pair.older).trim_start_matches("- ")));
-            rows.push(format!("  new: {}", short(words, &pair.newer).trim_start_matches("- ")));
+            rows.extend(both(words, &pair));
         }
         for item in &snapshot.catalogue.review {
             rows.push(format!("- {} ? {}", item.id, escape::line(&item.memory.summary, words::MAX_WIDTH, &words.quoted)));

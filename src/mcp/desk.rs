@@ -1,22 +1,29 @@
 //! What each tool does: on the store, through the same checks and plans as the commands. One call after the other.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
 
-use super::answer::{self, Found, Page};
+use super::answer::{self, Page};
 use super::arguments::{self, Arguments};
 use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::Plan;
-use crate::model::{self, Id, Layer};
+use crate::model::{self, Id, Layer, Memory, RelationType};
 use crate::pipeline::by_hand::{self, Keep, Waiting, Wish};
+use crate::pipeline::search::Searcher;
+use crate::recall::search::{self, Hit, SearchOptions};
 use crate::store::identity::Here;
-use crate::store::{Entry, GLOBAL, Snapshot, Store};
-use crate::text::words;
+use crate::store::layout::TRANSIENT;
+use crate::store::{Entry, GLOBAL, Injection, Snapshot, Store};
+use crate::text::{tokens, words};
 
 /// Where memories are read from and written to.
 #[derive(Clone, Debug)]
@@ -39,17 +46,72 @@ pub struct Desk<'a> {
     pub place: Place,
     /// Where a line about each call goes.
     pub log: &'a dyn Fn(&str),
+    /// The files of each project as they were at the last look.
+    pub seen: RefCell<BTreeMap<String, Stamps>>,
+}
+
+/// Name, size and time of every Markdown file of a project.
+type Stamps = Vec<(OsString, u64, Option<SystemTime>)>;
+
+fn stamps(folder: &Path) -> Stamps {
+    let items = [folder.to_owned(), folder.join(TRANSIENT)].into_iter().filter_map(|f| std::fs::read_dir(f).ok()).flatten().flatten();
+    let files = items.filter(|item| item.path().extension().is_some_and(|e| e == "md"));
+    let mut all: Stamps = files.filter_map(|f| f.metadata().ok().map(|m| (f.file_name(), m.len(), m.modified().ok()))).collect();
+    all.sort_unstable();
+    all
+}
+
+/// What a tool gives.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// For the model.
+    pub text: String,
+    /// Which memories it put in front of the model.
+    pub used: Option<Use>,
+}
+
+/// A use of memories, to be noted once the answer is sent.
+#[derive(Debug)]
+pub struct Use {
+    receipt: Injection,
+    by_project: BTreeMap<String, Vec<Id>>,
+}
+
+impl Use {
+    fn of(hits: &[Hit], project: &str, text: &str, env: &Env) -> Self {
+        let mut by_project: BTreeMap<String, Vec<Id>> = BTreeMap::new();
+        for hit in hits {
+            by_project.entry(hit.project.clone()).or_default().push(hit.id.clone());
+        }
+        let receipt = Injection {
+            at: env.now(),
+            project: project.to_owned(),
+            mode: "query".to_owned(),
+            target: "mcp".to_owned(),
+            session: env.var("CLAUDE_CODE_SESSION_ID").map(str::to_owned),
+            ids: hits.iter().map(|hit| hit.id.clone()).collect(),
+            tokens: tokens::estimate(text),
+            left_out: Vec::new(),
+        };
+        Self { receipt, by_project }
+    }
+}
+
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Self { text, used: None }
+    }
 }
 
 /// The tools: name and what it does.
-type Handler = fn(&Desk<'_>, &Arguments) -> Result<String>;
-const HANDLERS: &[(&str, Handler)] = &[
+type Handler = fn(&Desk<'_>, &Arguments) -> Result<Answer>;
+pub(super) const HANDLERS: &[(&str, Handler)] = &[
     ("get_relevant_memories", |desk, arguments| desk.relevant(arguments)),
-    ("manual_remember", |desk, arguments| desk.remember(arguments)),
-    ("list_memories", |desk, arguments| desk.list(arguments)),
-    ("read_memory", |desk, arguments| desk.read(arguments)),
-    ("forget_memory", |desk, arguments| desk.forget(arguments)),
-    ("resolve_conflict", |desk, arguments| desk.resolve(arguments)),
+    ("manual_remember", |desk, arguments| desk.remember(arguments).map(Answer::from)),
+    ("list_memories", |desk, arguments| desk.list(arguments).map(Answer::from)),
+    ("read_memory", |desk, arguments| desk.read(arguments).map(Answer::from)),
+    ("forget_memory", |desk, arguments| desk.forget(arguments).map(Answer::from)),
+    ("resolve_conflict", |desk, arguments| desk.resolve(arguments).map(Answer::from)),
 ];
 
 /// Memories of a digest, and of a page, where the call does not say.
@@ -72,23 +134,34 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// With a sentence and a hint for the model.
-    pub fn call(&self, tool: &Tool, given: &Map<String, Value>) -> Result<String> {
+    pub fn call(&self, tool: &Tool, given: &Map<String, Value>) -> Result<Answer> {
         let answer = self.answer(tool, given);
-        let outcome = answer.as_ref().map_or_else(|e| e.message.clone(), |text| format!("{} bytes", text.len()));
+        let outcome = answer.as_ref().map_or_else(|e| e.message.clone(), |answer| format!("{} bytes", answer.text.len()));
         (self.log)(&format!("{}: {outcome}", tool.name));
         answer
     }
 
-    fn answer(&self, tool: &Tool, given: &Map<String, Value>) -> Result<String> {
+    /// Notes what an answer put in front of the model: after it was sent, so that nobody waits for it.
+    pub fn note(&self, used: &Use) {
+        let noted = self.store().and_then(|store| {
+            store.record_injection(&used.receipt)?;
+            used.by_project.iter().try_for_each(|(project, ids)| store.note_access(project, &used.receipt.at, ids))
+        });
+        if let Err(error) = noted {
+            (self.log)(&format!("this use could not be noted: {error}"));
+        }
+    }
+
+    fn answer(&self, tool: &Tool, given: &Map<String, Value>) -> Result<Answer> {
         let handler = HANDLERS.iter().find(|(name, _)| *name == tool.name).map(|(_, handler)| handler);
         let handler = handler.ok_or_else(|| Error::failure(format!("the tool {} does nothing yet", tool.name)))?;
         let arguments = arguments::read(&tool.name, &tool.input_schema, given)?;
-        let mut text = handler(self, &arguments)?;
+        let mut answer = handler(self, &arguments)?;
         if !arguments.ignored.is_empty() {
             let names: Vec<String> = arguments.ignored.iter().map(|name| answer::name(name)).collect();
-            text.push_str(&format!("\n(not a parameter of {}, so not used: {})", tool.name, names.join(", ")));
+            let _ = write!(answer.text, "\n(not a parameter of {}, so not used: {})", tool.name, names.join(", "));
         }
-        Ok(text)
+        Ok(answer)
     }
 
     fn store(&self) -> Result<Store> {
@@ -148,20 +221,36 @@ impl Desk<'_> {
         Ok(snapshot)
     }
 
-    /// This project and the global memories.
-    fn snapshots(&self, store: &Store, project: &str) -> Result<Vec<Snapshot>> {
-        let mut all = vec![self.snapshot(store, project)?];
-        if project != GLOBAL && store.has_project(GLOBAL) {
-            all.push(self.snapshot(store, GLOBAL)?);
+    /// What may be seen from a project: itself and the global memories, as far as they are there.
+    fn readable(&self, store: &Store, project: &str) -> Vec<String> {
+        let mut names = vec![project.to_owned()];
+        if project != GLOBAL {
+            names.push(GLOBAL.to_owned());
         }
-        Ok(all)
+        names.retain(|name| store.has_project(name));
+        names
+    }
+
+    fn snapshots(&self, store: &Store, project: &str) -> Result<Vec<Snapshot>> {
+        self.readable(store, project).iter().map(|name| self.snapshot(store, name)).collect()
+    }
+
+    /// Gives ids to what was typed by hand since the last look, so that a search finds it. Costs a look at the folder.
+    fn take_in(&self, store: &Store, project: &str) -> Result<()> {
+        let now = stamps(&store.home().join(project));
+        if self.seen.borrow().get(project) != Some(&now) {
+            self.snapshot(store, project)?;
+            // What comes in meanwhile is noticed at the next call.
+            self.seen.borrow_mut().insert(project.to_owned(), now);
+        }
+        Ok(())
     }
 
     fn update(&self, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<()> {
         store.update(project, &self.env.now(), &|| self.env.new_id(), make).map(|_| ())
     }
 
-    fn relevant(&self, arguments: &Arguments) -> Result<String> {
+    fn relevant(&self, arguments: &Arguments) -> Result<Answer> {
         let store = self.store()?;
         let project = match arguments.text("project_key") {
             None => self.project(&store)?,
@@ -171,13 +260,31 @@ impl Desk<'_> {
                 return Err(usage(format!("there is no project {}", answer::name(key)), format!("there are: {there}")));
             }
         };
-        let snapshots = self.snapshots(&store, &project)?;
+        let projects = self.readable(&store, &project);
+        for project in &projects {
+            self.take_in(&store, project)?;
+        }
+        let mut options = SearchOptions::new(self.env.today());
+        (options.limit, options.hold_back) = (search::CANDIDATES, !store.trust_hand_edits);
+        let searcher = Searcher::open(&store, &projects, self.env.timestamp().as_nanosecond())?;
+        let mut hits = searcher.find(arguments.text("query").unwrap_or_default(), &options)?;
+        searcher.notes().iter().for_each(|note| (self.log)(note));
         let least = arguments.number("min_confidence").unwrap_or_default();
-        let found = super::find::find(&snapshots, arguments.text("query").unwrap_or_default(), &self.env.today());
         // What a person wrote carries no figure and counts as certain.
-        let sure: Vec<Found<'_>> = found.into_iter().filter(|f| f.memory.confidence.unwrap_or(1.0) >= least).collect();
-        let limit = arguments.count("limit").unwrap_or(DIGEST);
-        answer::digest(&project, &snapshots, &sure, limit, arguments.is_set("skip_greeting"))
+        hits.retain(|hit| hit.record.confidence.unwrap_or(1.0) >= least);
+        let all = hits.len();
+        hits.truncate(arguments.count("limit").unwrap_or(DIGEST));
+        let shown = hits.iter().map(|hit| hit.record.to_memory(hit.id.clone()).map_err(Error::failure)).collect::<Result<Vec<Memory>>>()?;
+        let mut pairs = Vec::new();
+        // Reading the projects for their open pairs is only worth it where one is touched.
+        if shown.iter().any(|m| m.related(RelationType::Conflicts).next().is_some()) {
+            for snapshot in self.snapshots(&store, &project)? {
+                pairs.extend(by_hand::pairs(&snapshot));
+            }
+        }
+        let text = answer::digest(&project, &shown, all, &pairs, arguments.is_set("skip_greeting"))?;
+        let used = (!hits.is_empty()).then(|| Use::of(&hits, &project, &text, self.env));
+        Ok(Answer { text, used })
     }
 
     fn remember(&self, arguments: &Arguments) -> Result<String> {
@@ -194,7 +301,7 @@ impl Desk<'_> {
         let memory = by_hand::memory(&wish, self.env.new_id()?, &self.env.now())?;
         let store = self.store()?;
         let project = self.project_to_write(&store)?;
-        let mut known = None;
+        let (mut known, mut disagrees) = (None, Vec::new());
         self.update(&store, &project, &mut |snapshot| {
             if by_hand::is_buried(snapshot, &memory) {
                 return Err(usage(
@@ -202,14 +309,21 @@ impl Desk<'_> {
                     "only the user can bring it back, with `claude-mem remember`",
                 ));
             }
-            let (plan, same) = by_hand::remember(snapshot, &memory, &self.env.now());
-            known = same;
-            Ok(plan)
+            let noted = by_hand::remember(snapshot, &memory, &self.env.now());
+            (known, disagrees) = (noted.known, noted.disagrees);
+            Ok(noted.plan)
         })?;
-        Ok(match known {
-            Some(id) => format!("Already known as {id}; confirmed."),
-            None => format!("Remembered as {} in {project} ({}, {}).", memory.id, memory.kind, memory.layer),
-        })
+        if let Some(id) = known {
+            return Ok(format!("Already known as {id}; confirmed."));
+        }
+        let mut text = format!("Remembered as {} in {project} ({}, {}).", memory.id, memory.kind, memory.layer);
+        if !disagrees.is_empty() {
+            let others: Vec<&str> = disagrees.iter().map(Id::as_str).collect();
+            let others = others.join(", ");
+            // Writing to a String cannot fail.
+            let _ = write!(text, " It disagrees with {others}: both are kept. Ask the user which holds, then call resolve_conflict.");
+        }
+        Ok(text)
     }
 
     fn list(&self, arguments: &Arguments) -> Result<String> {

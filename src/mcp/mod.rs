@@ -7,7 +7,6 @@
 mod answer;
 pub mod arguments;
 mod desk;
-mod find;
 pub mod server;
 mod wire;
 
@@ -40,8 +39,16 @@ pub fn serve(desk: &Desk<'_>, input: impl Read + Send + 'static, output: impl Wr
     let protocol = protocol.map_err(|e| cannot("thread", e.to_string()))?;
     for job in jobs {
         // Cancelled while it waited: then it is never begun.
-        if !job.reply.is_closed() {
-            let _ = job.reply.send(desk.call(&job.tool, &job.arguments));
+        if job.reply.is_closed() {
+            continue;
+        }
+        let (answer, used) = match desk.call(&job.tool, &job.arguments) {
+            Ok(answer) => (Ok(answer.text), answer.used),
+            Err(error) => (Err(error), None),
+        };
+        let _ = job.reply.send(answer);
+        if let Some(used) = used {
+            desk.note(&used);
         }
     }
     protocol.join().map_err(|_| Error::failure("the server's protocol ended by a fault").hint("start it again; nothing was lost"))

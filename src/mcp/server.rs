@@ -95,3 +95,32 @@ impl ServerHandler for Server {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::arguments;
+    use crate::mcp::desk::HANDLERS;
+
+    #[test]
+    fn what_every_conversation_pays_for_is_small() {
+        let list = serde_json::to_string(&tools().expect("tools")).expect("JSON");
+        assert!(list.len() <= 8 * 1024, "{} bytes", list.len());
+        assert!(INSTRUCTIONS.chars().count() <= 2000, "{} characters", INSTRUCTIONS.chars().count());
+    }
+
+    #[test]
+    fn each_tool_is_done_and_says_what_it_does() {
+        let tools = tools().expect("tools");
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+        assert_eq!(names, HANDLERS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        for tool in &tools {
+            let hints = tool.annotations.as_ref().expect("annotations");
+            assert_eq!(hints.open_world_hint, Some(false), "{}", tool.name);
+            assert!(hints.read_only_hint.is_some() && hints.destructive_hint.is_some() && hints.idempotent_hint.is_some());
+            assert!(tool.description.as_ref().is_some_and(|d| d.len() < 500), "{}", tool.name);
+            let parameters = tool.input_schema["properties"].as_object().expect("parameters");
+            assert!(parameters.keys().all(|name| arguments::ALIASES.iter().any(|(known, _)| known == name)), "{}", tool.name);
+        }
+    }
+}

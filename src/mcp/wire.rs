@@ -3,7 +3,7 @@
 //! Around the SDK's own handling, because that drops unreadable lines without a word, ends at a notification that comes too
 //! early, and forgets running calls when the input ends.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::future::{Future, ready};
 use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,7 +64,7 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
 /// Which calls have no answer yet, and what the client was told. Shared with the answers on their way.
 struct State<W> {
     out: W,
-    pending: BTreeSet<String>,
+    pending: HashSet<RequestId>,
     /// A session or a stateless call has begun; before, nothing but requests means anything.
     begun: bool,
     /// Nobody reads any more.
@@ -83,7 +83,7 @@ impl<W: Write + Send + 'static> Wire<W> {
     pub fn new(input: impl Read + Send + 'static, out: W) -> Self {
         let (sender, lines) = mpsc::channel(AHEAD);
         std::thread::spawn(move || read_lines(input, &sender));
-        let state = State { out, pending: BTreeSet::new(), begun: false, broken: false };
+        let state = State { out, pending: HashSet::new(), begun: false, broken: false };
         Self { lines, state: Arc::new(Mutex::new(state)), answered: Arc::new(Notify::new()) }
     }
 
@@ -95,15 +95,16 @@ impl<W: Write + Send + 'static> Wire<W> {
     fn take(&self, line: &Line) -> Option<ClientJsonRpcMessage> {
         self.state(|state| {
             let message = match parse(line) {
-                Ok(message) => message?,
-                Err(refusal) => {
-                    state.write(&refusal);
+                Content::Message(message) => *message,
+                Content::Nothing => return None,
+                Content::Refused(error, id) => {
+                    state.write(&ServerJsonRpcMessage::error(error, id));
                     return None;
                 }
             };
             match &message {
                 JsonRpcMessage::Request(request) => {
-                    state.pending.insert(request.id.to_string());
+                    state.pending.insert(request.id.clone());
                 }
                 // The SDK ends when a session begins with anything but a request.
                 _ if !state.begun => return None,
@@ -111,7 +112,7 @@ impl<W: Write + Send + 'static> Wire<W> {
                     if let ClientNotification::CancelledNotification(cancelled) = &note.notification
                         && let Some(id) = &cancelled.params.request_id
                     {
-                        state.pending.remove(&id.to_string());
+                        state.pending.remove(id);
                     }
                 }
                 JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -132,32 +133,39 @@ impl<W: Write> State<W> {
     }
 }
 
-/// Reads a message; `Ok(None)` for an empty line or a notification that nobody knows.
-fn parse(line: &Line) -> Result<Option<ClientJsonRpcMessage>, ServerJsonRpcMessage> {
+/// What a line holds.
+enum Content {
+    Message(Box<ClientJsonRpcMessage>),
+    /// Empty, or a notification that nobody knows.
+    Nothing,
+    /// What is wrong, and with which request if that can be told.
+    Refused(ErrorData, Option<RequestId>),
+}
+
+fn parse(line: &Line) -> Content {
     let bytes = match line {
         Line::Whole(bytes) => bytes,
         Line::Cut(start) => {
             let message = format!("the message is longer than {MAX_LINE} bytes and was not read");
-            return Err(ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), id_near(start)));
+            return Content::Refused(ErrorData::invalid_request(message, None), id_near(start));
         }
     };
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii();
     if bytes.is_empty() {
-        return Ok(None);
+        return Content::Nothing;
     }
-    let cause = match serde_json::from_slice(bytes) {
-        Ok(message) => return Ok(Some(message)),
-        Err(cause) => cause,
-    };
-    let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-        let message = format!("this line is no JSON: {cause}");
-        return Err(ServerJsonRpcMessage::error(ErrorData::parse_error(message, None), None));
+    if let Ok(message) = serde_json::from_slice(bytes) {
+        return Content::Message(Box::new(message));
+    }
+    let value = match serde_json::from_slice::<Value>(bytes) {
+        Ok(value) => value,
+        Err(cause) => return Content::Refused(ErrorData::parse_error(format!("this line is no JSON: {cause}"), None), None),
     };
     let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
     if id.is_none() && value.get("method").is_some_and(Value::is_string) {
-        return Ok(None);
+        return Content::Nothing;
     }
-    Err(ServerJsonRpcMessage::error(ErrorData::invalid_request("this line is no JSON-RPC 2.0 message", None), id))
+    Content::Refused(ErrorData::invalid_request("this line is no JSON-RPC 2.0 message", None), id)
 }
 
 /// The id of a request whose end was not read: the first `"id"` of its beginning, if it stands before the parameters.
@@ -176,12 +184,12 @@ impl<W: Write + Send + 'static> Transport<RoleServer> for Wire<W> {
         let done = self.state(|state| {
             match &item {
                 JsonRpcMessage::Response(answer) => {
-                    state.pending.remove(&answer.id.to_string());
+                    state.pending.remove(&answer.id);
                     state.begun |= !matches!(answer.result, ServerResult::DiscoverResult(_) | ServerResult::EmptyResult(_));
                 }
                 JsonRpcMessage::Error(error) => {
                     if let Some(id) = &error.id {
-                        state.pending.remove(&id.to_string());
+                        state.pending.remove(id);
                     }
                 }
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}

@@ -5,7 +5,7 @@ use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
 use crate::model::plan::{Plan, ReviewItem};
 use crate::model::{self, Change, Id, Layer, Memory, Origin, State, Validity};
-use crate::reconcile::duplicate;
+use crate::reconcile::{conflict, duplicate};
 use crate::store::Snapshot;
 use crate::text::{redact, tags, words};
 
@@ -90,16 +90,39 @@ fn words_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Plans to remember. With the id, if the same is known already; then that entry is confirmed.
-pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> (Plan, Option<Id>) {
+/// What remembering would do.
+#[derive(Clone, Debug)]
+pub struct Noted {
+    /// To be committed.
+    pub plan: Plan,
+    /// The memory that says the same already; it is confirmed and nothing is added.
+    pub known: Option<Id>,
+    /// Memories that the new one disagrees with: all stay, and a person decides.
+    pub disagrees: Vec<Id>,
+}
+
+/// Plans to remember.
+pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> Noted {
     let mut plan = plan(snapshot, "remember", at);
-    let same = |m: &Memory| m.state == State::Valid && duplicate::same(m, memory);
-    let known = snapshot.entries.iter().map(|e| &e.memory).find(|m| same(m)).map(|m| m.id.clone());
-    plan.changes.push(match &known {
-        Some(id) => Change::Confirm { id: id.clone(), evidence: None },
-        None => Change::Add(memory.clone()),
-    });
-    (plan, known)
+    let all = || snapshot.entries.iter().map(|e| &e.memory);
+    let known = all().find(|m| m.state == State::Valid && duplicate::same(m, memory)).map(|m| m.id.clone());
+    if let Some(id) = &known {
+        plan.changes.push(Change::Confirm { id: id.clone(), evidence: None });
+        return Noted { plan, known, disagrees: Vec::new() };
+    }
+    plan.changes.push(Change::Add(memory.clone()));
+    let mut disagrees = Vec::new();
+    for older in all().filter(|m| matches!(m.state, State::Valid | State::Rejected)) {
+        let Some(clash) = conflict::clash(older, memory) else { continue };
+        disagrees.push(older.id.clone());
+        plan.changes.push(Change::Conflict {
+            older: older.id.clone(),
+            newer: memory.id.clone(),
+            reason: clash.reason,
+            supersedes: clash.changed,
+        });
+    }
+    Noted { plan, known, disagrees }
 }
 
 /// Whether the owner rejected this claim before.
@@ -189,17 +212,21 @@ pub fn settle(snapshot: &Snapshot, older: &Id, newer: &Id, keep: Keep, at: &str)
     plan
 }
 
-/// Plans what was decided about a candidate; one that is not kept leaves a tombstone.
+/// Plans what was decided about a candidate; one that is not kept leaves a tombstone. An item about an entry that is stored
+/// (a dependant of something replaced) asks whether that still holds.
 ///
 /// # Errors
 /// If the candidate in `index.json` is no memory.
 pub fn answer(snapshot: &Snapshot, item: &ReviewItem, keep: bool, at: &str) -> Result<Plan> {
     let memory = item.memory.to_memory(item.id.clone()).map_err(Error::failure)?;
     let mut plan = plan(snapshot, "resolve", at);
-    let tombstone = (!keep).then(|| duplicate::tombstone_of(&memory, at));
+    let stone = (!keep).then(|| duplicate::tombstone_of(&memory, at));
+    let stored = Id::parse(&item.memory.id).filter(|id| *id != item.id && snapshot.entry(id).is_some());
+    let tombstone = stone.clone().filter(|_| stored.is_none());
     plan.changes.push(Change::Answer { id: item.id.clone(), tombstone });
-    if keep {
-        plan.changes.push(Change::Add(memory));
+    match stored {
+        Some(id) => plan.changes.extend((!keep).then_some(Change::Forget { id, tombstone: stone })),
+        None => plan.changes.extend(keep.then_some(Change::Add(memory))),
     }
     Ok(plan)
 }

@@ -7,8 +7,10 @@ pub mod by_hand;
 pub mod ingest;
 pub mod known;
 pub mod prepare;
+pub mod search;
 pub mod settle;
 pub mod sources;
+pub mod turns;
 
 use crate::error::Problem;
 use crate::extract::Usage;

@@ -1,7 +1,7 @@
 //! The MCP server as a client meets it: each file of `tests/cases/mcp` is one talk over pipes, one step a line.
 //!
-//! Steps: `about` says what it is; `env` sets variables and `write` a file of the store (`content`) before; `run` runs a
-//! command to its end; `send` sends a message, `raw` a line as it is, `long` a call with so many bytes of arguments, `many` a
+//! Steps: `about` says what it is; `env` sets variables and `write` a file of the store (`content`, repeated `times` with `{n}` counted) before; `run` runs a
+//! command to its end and wants words on its stdout (`out`); `send` sends a message, `raw` a line as it is, `long` a call with so many bytes of arguments, `many` a
 //! `send` for each id `from`..`to`; `get` waits for the answer with this id (null: without one) and checks `is` (pointer =
 //! value), `has` and `lacks` (pointer = words), `shorter` (pointer = most characters), and `save`s the first id-like word
 //! behind a word; `silent` says that nothing may come for an id; `close` ends the input and wants exit 0.
@@ -28,7 +28,9 @@ struct Step {
     env: BTreeMap<String, String>,
     write: Option<String>,
     content: String,
+    times: Option<usize>,
     run: Option<Vec<String>>,
+    out: Vec<String>,
     send: Option<Value>,
     raw: Option<String>,
     long: Option<usize>,
@@ -155,7 +157,10 @@ fn play(text: &str) -> Result<(), String> {
     let mut saved: BTreeMap<String, String> = BTreeMap::from([("SECRET".to_owned(), secret)]);
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let place = cwd_of(&world);
-        let line = saved.iter().fold(line.replace("$CWD", &place), |t, (name, value)| t.replace(&format!("${name}"), value));
+        let line =
+            saved.iter().fold(line.replace("$CWD", &place).replace("$STORE", &world.store().to_string_lossy()), |t, (name, value)| {
+                t.replace(&format!("${name}"), value)
+            });
         let step: Step = serde_json::from_str(&line).map_err(|e| format!("line {}: {e}", number + 1))?;
         for (name, value) in &step.env {
             world = world.with(name, value);
@@ -163,13 +168,20 @@ fn play(text: &str) -> Result<(), String> {
         if let Some(name) = &step.write {
             let path = world.store().join(name);
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-            std::fs::write(path, &step.content).expect("a file");
+            let content: String = match step.times {
+                None => step.content.clone(),
+                Some(times) => (0..times).map(|n| step.content.replace("{n}", &n.to_string())).collect(),
+            };
+            std::fs::write(path, content).expect("a file");
         }
         if let Some(run) = &step.run {
             let args: Vec<&str> = run.iter().map(String::as_str).collect();
             let ran = world.run(&args);
             if ran.code != 0 {
                 return Err(format!("line {}: {args:?} ended with {}: {}", number + 1, ran.code, ran.err));
+            }
+            if let Some(word) = step.out.iter().find(|word| !ran.out.contains(word.as_str())) {
+                return Err(format!("line {}: {args:?} printed no {word:?}: {}", number + 1, ran.out));
             }
         }
         take(&step, &world, &mut talk, &mut saved).map_err(|what| format!("line {}: {what}", number + 1))?;

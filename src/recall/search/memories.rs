@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 
 use super::filter::{day_of, gate};
-use super::query::Query;
+use super::query::{Query, terms_per_word};
 use super::{Breakdown, Corpus, Hit, SearchOptions, bm25};
 use crate::error::Result;
 use crate::model::Id;
@@ -41,6 +41,8 @@ struct Asked {
     /// What to count in a memory: the term, or its neighbours if nobody holds it.
     forms: Vec<String>,
     weight: f64,
+    /// Whether a memory has it.
+    held: bool,
     /// Plain idf, for coverage.
     idf: f64,
     /// What ranking weighs.
@@ -60,7 +62,9 @@ pub fn find(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Re
         return Ok(Vec::new());
     }
     let asked = asked(corpora, &query, docs)?;
-    let forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
+    let mut forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
+    forms.sort_unstable();
+    forms.dedup();
     let mut candidates = Vec::new();
     for corpus in corpora {
         candidates.extend(corpus.candidates(&forms, CANDIDATES, &|doc| gate(doc, options).is_none())?);
@@ -68,7 +72,7 @@ pub fn find(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Re
     let scale = Scale {
         average: length as f64 / docs as f64,
         newest: candidates.iter().filter_map(day).max(),
-        unit: asked.iter().map(|a| a.rarity).sum::<f64>() / asked.len() as f64 * query.terms_per_word(),
+        unit: unit(&asked) * if query.cjk { terms_per_word(&query.terms) } else { 1.0 },
         idf: asked.iter().map(|a| a.idf * a.weight).sum(),
         days: candidates.iter().filter_map(day).collect(),
     };
@@ -76,6 +80,12 @@ pub fn find(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Re
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
     hits.truncate(options.limit);
     Ok(hits)
+}
+
+/// The mean rarity of the terms that somebody holds.
+fn unit(asked: &[Asked]) -> f64 {
+    let held: Vec<f64> = asked.iter().filter(|a| a.held).map(|a| a.rarity).collect();
+    held.iter().sum::<f64>() / held.len().max(1) as f64
 }
 
 fn asked(corpora: &[&dyn Corpus], query: &Query, docs: usize) -> Result<Vec<Asked>> {
@@ -98,7 +108,7 @@ fn asked(corpora: &[&dyn Corpus], query: &Query, docs: usize) -> Result<Vec<Aske
         }
         let common = docs >= 20 && held * 5 > docs;
         let telling = weight * telling(term) * if common { 0.5 } else { 1.0 };
-        all.push(Asked { forms, weight, idf: bm25::idf(docs, held), rarity: bm25::rarity(docs, held), telling });
+        all.push(Asked { held: held > 0, forms, weight, idf: bm25::idf(docs, held), rarity: bm25::rarity(docs, held), telling });
     }
     Ok(all)
 }
