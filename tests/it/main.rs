@@ -6,6 +6,7 @@ mod cli;
 mod crash;
 mod extract;
 mod ground;
+mod hooks;
 mod perfect;
 mod readme;
 mod recall;
