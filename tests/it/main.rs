@@ -11,6 +11,7 @@ mod readme;
 mod recall;
 mod reconcile;
 mod rules;
+mod search;
 mod store;
 mod store_edits;
 mod store_projects;
