@@ -142,7 +142,9 @@ impl Batch<'_, '_> {
         let refs: Vec<&Snapshot> = snapshots.iter().collect();
         let mut prepared = prepare(conversation, origin, &refs, &reading.cursor, reading.problems.clone());
         prepared.report.extractor = run.extractor.name().to_owned();
-        prepared.report.notes.extend(note);
+        if prepared.record.is_some() {
+            prepared.report.notes.extend(note);
+        }
         self.queue.push(prepared);
         if self.queue.iter().filter(|p| p.job.is_some()).count() >= run.concurrency.max(1) { self.flush(outcome) } else { Ok(()) }
     }
