@@ -83,6 +83,12 @@ pub const SETTINGS: &[Setting] = &[
     setting("store.max_supersedes", "5", &[], "A run that would replace more memories than this stops and shows its plan."),
     setting("store.wait_seconds", "30", &[], "How long to wait for another claude-mem that is writing."),
     setting("store.trust_hand_edits", "true", &[], "false holds entries that appeared without claude-mem back until they are adopted."),
+    setting(
+        "search.keep_turns",
+        "false",
+        &[],
+        "true keeps the cleaned turns of conversations for `search --in turns`, in .state/turns.db.",
+    ),
 ];
 
 /// Where a value came from.

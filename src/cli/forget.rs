@@ -7,6 +7,7 @@ use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::{Change, Id, Memory};
 use crate::reconcile::duplicate;
+use crate::store::turns::TurnStore;
 use crate::text::words;
 
 /// Forget memories; they leave a tombstone and do not come back
@@ -30,6 +31,13 @@ impl ForgetArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
         let chosen = self.chosen(app, &store)?;
+        let turns = self.forget_turns(app, &store)?;
+        if chosen.is_empty() && turns > 0 {
+            if app.ui.wishes.json {
+                app.ui.object("forget", fields([("forgotten", ids(&[])), ("turns", turns.into())]));
+            }
+            return Ok(());
+        }
         if chosen.is_empty() {
             return Err(Error::new(Kind::Usage, "nothing matches, so nothing is forgotten").hint("`claude-mem list` shows what there is"));
         }
@@ -66,6 +74,18 @@ impl ForgetArgs {
             app.ui.line(&format!("forgot {number}; `claude-mem undo` brings them back"));
         }
         Ok(())
+    }
+
+    /// Takes the kept turns of a conversation out: unlike memories, they are in no history, so undo does not bring them back.
+    fn forget_turns(&self, app: &App, store: &crate::store::Store) -> Result<usize> {
+        let (Some(session), Some(turns)) = (&self.session, TurnStore::open(store.home(), false)?) else { return Ok(0) };
+        let kept = turns.count(session)?;
+        if kept == 0 || app.ui.wishes.dry_run || !app.ui.confirm(&format!("forget the {} that were kept?", count(kept, "turn", "turns")))? {
+            return Ok(0);
+        }
+        let gone = turns.forget(session)?;
+        app.ui.say(&format!("forgot {} for good", count(gone, "kept turn", "kept turns")));
+        Ok(gone)
     }
 
     /// Project and memory of everything that is meant, sorted by project.

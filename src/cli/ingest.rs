@@ -83,6 +83,7 @@ impl IngestArgs {
             since: since.as_deref(),
             concurrency: if chosen.extractor.name() == "claude" { app.config.number("claude.concurrency") as usize } else { 1 },
             max_supersedes: app.config.number("store.max_supersedes") as usize,
+            keep_turns: app.config.switch("search.keep_turns"),
             dry_run: app.ui.wishes.dry_run || self.dump_requests.is_some() && self.replay.is_none(),
             on_file: &|path: &Path| {
                 bar.inc(1);

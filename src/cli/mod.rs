@@ -17,9 +17,11 @@ mod prune;
 mod refine;
 mod remember;
 mod review;
+mod search;
 mod shell;
 mod stats;
 mod transfer;
+mod turns;
 
 pub use app::App;
 
@@ -96,6 +98,8 @@ commands! {
     Ingest(ingest::IngestArgs),
     Inject(inject::InjectArgs),
     Remember(remember::RememberArgs),
+    Search(search::SearchArgs),
+    WhyNot(search::WhyNotArgs),
     List(list::ListArgs),
     Show(list::ShowArgs),
     Edit(edit::EditArgs),
@@ -109,6 +113,7 @@ commands! {
     Verify(history::VerifyArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
+    Reindex(search::ReindexArgs),
     Import(transfer::ImportArgs),
     Export(transfer::ExportArgs),
     Project(project::ProjectArgs),

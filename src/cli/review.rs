@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::app::{App, fields, json as to_json};
-use super::ui::{count, paint, style};
+use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::ReviewItem;
 use crate::model::{Change, Id, Memory};
@@ -221,19 +221,27 @@ fn decide_pair(app: &App, store: &Store, project: &str, older: &Id, newer: &Id, 
 
 fn decide_item(app: &App, store: &Store, snapshot: &Snapshot, item: &ReviewItem, keep: bool) -> Result<()> {
     let memory = item.memory.to_memory(item.id.clone()).map_err(Error::failure)?;
+    // An item about an entry that is stored (a dependant of something replaced) asks whether it still holds.
+    let stored = Id::parse(&item.memory.id).filter(|id| *id != item.id);
     app.update(store, &snapshot.project, &mut |now| {
         let mut plan = app.plan(now, "resolve");
-        let tombstone = (!keep).then(|| duplicate::tombstone_of(&memory, &app.env.now()));
-        plan.changes.push(Change::Answer { id: item.id.clone(), tombstone });
-        if keep {
-            plan.changes.push(Change::Add(memory.clone()));
+        let tombstone = || Some(duplicate::tombstone_of(&memory, &app.env.now()));
+        match stored.as_ref().filter(|id| now.entry(id).is_some()) {
+            Some(id) => {
+                plan.changes.push(Change::Answer { id: item.id.clone(), tombstone: None });
+                plan.changes.extend((!keep).then(|| Change::Forget { id: id.clone(), tombstone: tombstone() }));
+            }
+            None => {
+                plan.changes.push(Change::Answer { id: item.id.clone(), tombstone: (!keep).then(tombstone).flatten() });
+                plan.changes.extend(keep.then(|| Change::Add(memory.clone())));
+            }
         }
         Ok(plan)
     })?;
     if app.ui.wishes.json {
         app.ui.object("resolve", fields([("id", item.id.as_str().into()), ("keep", keep.into())]));
     } else {
-        app.ui.say(&format!("{} {}", if keep { "kept" } else { "dropped for good:" }, count(1, "candidate", "candidates")));
+        app.ui.say(&format!("{} {}", if keep { "kept" } else { "dropped for good:" }, app.ui.foreign(&memory.summary)));
     }
     Ok(())
 }

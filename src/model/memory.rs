@@ -287,9 +287,9 @@ impl Memory {
         self.relations.iter().filter(move |r| r.kind == kind).map(|r| &r.id)
     }
 
-    /// The day it was noted: when it was made, else that of its session.
+    /// The day it was said: that of its session, else when it was made.
     pub fn day(&self) -> Option<jiff::civil::Date> {
-        [&self.created, &self.session].into_iter().flatten().find_map(|text| text.get(..10)?.parse().ok())
+        [&self.session, &self.created].into_iter().flatten().find_map(|text| text.get(..10)?.parse().ok())
     }
 
     /// Whether it holds on `day` (`YYYY-MM-DD`): valid, and its date has not passed.

@@ -36,6 +36,8 @@ pub struct Run<'a> {
     pub concurrency: usize,
     /// More replaced memories than this stop the run.
     pub max_supersedes: usize,
+    /// Keep the cleaned turns for `search --in turns`.
+    pub keep_turns: bool,
     /// Store nothing.
     pub dry_run: bool,
     /// Called with the name of each file as it begins, and after the last.
@@ -140,7 +142,9 @@ impl Batch<'_, '_> {
         let refs: Vec<&Snapshot> = snapshots.iter().collect();
         let mut prepared = prepare(conversation, origin, &refs, &reading.cursor, reading.problems.clone());
         prepared.report.extractor = run.extractor.name().to_owned();
-        prepared.report.notes.extend(note);
+        if prepared.record.is_some() {
+            prepared.report.notes.extend(note);
+        }
         self.queue.push(prepared);
         if self.queue.iter().filter(|p| p.job.is_some()).count() >= run.concurrency.max(1) { self.flush(outcome) } else { Ok(()) }
     }

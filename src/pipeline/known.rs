@@ -37,7 +37,7 @@ pub fn select(snapshots: &[&Snapshot], conversation: &Conversation, after_turn: 
             }
         }
     }
-    ranked.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| day(y).cmp(&day(x))).then_with(|| x.summary.cmp(&y.summary)));
+    ranked.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| y.day().cmp(&x.day())).then_with(|| x.summary.cmp(&y.summary)));
     ranked.truncate(MAX_KNOWN);
     let known = |(i, (_, memory)): (usize, (usize, &Memory))| Known { alias: format!("m{:02}", i + 1), memory: memory.clone() };
     ranked.into_iter().enumerate().map(known).collect()
@@ -48,9 +48,4 @@ fn words_of(memory: &Memory) -> BTreeSet<String> {
     let mut set = words::token_set(&text);
     set.extend(words::exact(&text));
     set
-}
-
-/// The day a memory was said: of its session, else of its creation.
-pub fn day(memory: &Memory) -> Option<&str> {
-    memory.session.as_deref().or(memory.created.as_deref()).and_then(|t| t.get(..10))
 }

@@ -6,8 +6,10 @@
 pub mod ingest;
 pub mod known;
 pub mod prepare;
+pub mod search;
 pub mod settle;
 pub mod sources;
+pub mod turns;
 
 use crate::error::Problem;
 use crate::extract::Usage;

@@ -1,8 +1,10 @@
 //! One candidate after the other against the store and against each other. Holds what the run has decided so far.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::conflict::{Clash, clash, says_change};
+use super::neighbours::Neighbours;
 use super::todo::{self, Closes};
 use super::{Outcome, ReconcileContext, duplicate, is_global, is_live, review_item};
 use crate::error::Result;
@@ -18,6 +20,8 @@ pub(super) struct Merge<'a> {
     snapshot: &'a Snapshot,
     /// What stands in the project and, as far as it was shown, in `_global`.
     stored: Vec<&'a Memory>,
+    /// Where `stored` shares words with a new one; made when the first candidate comes.
+    neighbours: OnceCell<Neighbours>,
     /// Alias or reference to id.
     names: BTreeMap<String, Id>,
     /// New memories, in order; their links may still grow.
@@ -47,6 +51,7 @@ impl<'a> Merge<'a> {
             context,
             snapshot,
             stored,
+            neighbours: OnceCell::new(),
             names,
             fresh: Vec::new(),
             amended: BTreeMap::new(),
@@ -103,7 +108,7 @@ impl<'a> Merge<'a> {
                 .then(|| id.clone())
         });
         pointed.or_else(|| {
-            self.everything()
+            self.near(memory)
                 .find(|old| is_live(old) && is_global(old) == is_global(memory) && duplicate::same(old, memory))
                 .map(|m| m.id.clone())
         })
@@ -111,6 +116,13 @@ impl<'a> Merge<'a> {
 
     fn everything(&self) -> impl Iterator<Item = &Memory> {
         self.fresh.iter().chain(self.stored.iter().map(|m| self.amended.get(&m.id).unwrap_or(m)))
+    }
+
+    /// Those of [`Merge::everything`] that share words with a memory.
+    fn near(&self, memory: &Memory) -> impl Iterator<Item = &Memory> {
+        let neighbours = self.neighbours.get_or_init(|| Neighbours::of(self.stored.iter().copied()));
+        let stored = neighbours.near(memory).into_iter().filter_map(|at| self.stored.get(at).copied());
+        self.fresh.iter().chain(stored.map(|m| self.amended.get(&m.id).unwrap_or(m)))
     }
 
     fn look(&self, id: &Id) -> Option<&Memory> {
@@ -215,7 +227,7 @@ impl<'a> Merge<'a> {
     /// The detector without a model, against everything that is not linked yet.
     fn detect(&mut self, memory: &mut Memory, handled: &BTreeSet<Id>) {
         let found: Vec<(Memory, Clash)> = self
-            .everything()
+            .near(memory)
             .filter(|old| !handled.contains(&old.id) && is_global(old) == is_global(memory))
             .filter_map(|old| Some((old.clone(), clash(old, memory)?)))
             .collect();

@@ -10,6 +10,8 @@ pub mod decay;
 pub mod duplicate;
 pub mod lint;
 mod merge;
+pub mod neighbours;
+pub mod place;
 pub mod proposals;
 mod todo;
 

@@ -3,6 +3,7 @@
 //! [`Store::snapshot`] reads, [`Store::update`] and [`Store::commit`] change: lock, re-read, copies to the history, staged
 //! files, journal, swap, check. Everything that changes a project goes through [`Store::swap`].
 
+mod access;
 mod apply;
 mod backup;
 pub mod catalogue;
@@ -17,6 +18,7 @@ pub mod markdown;
 mod peek;
 mod projects;
 mod read;
+pub mod turns;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -250,6 +252,8 @@ impl Store {
             self.read_archive(&mut draft.project)?;
         }
         draft.apply(plan)?;
+        let used = access::noted(&self.home, &plan.project);
+        draft.count(&used);
         let swaps = draft.swaps()?;
         let mut receipt = Receipt {
             ids: draft.ids.into_iter().collect(),
@@ -272,6 +276,9 @@ impl Store {
             ..Manifest::default()
         };
         let manifest = self.swap(lock, manifest, swaps)?;
+        if !used.is_empty() {
+            access::counted(&self.home, &plan.project)?;
+        }
         receipt.seq = (!quiet).then_some(manifest.seq);
         receipt.files = manifest.files.into_iter().map(|f| f.path).collect();
         Ok(receipt)

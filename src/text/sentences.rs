@@ -47,8 +47,8 @@ pub fn split(text: &str) -> Vec<&str> {
     out
 }
 
-/// The clauses of a sentence: cut at commas, semicolons and dashes that join clauses, not inside code, brackets or
-/// numbers. Marks stay with the clause before them; slices are trimmed.
+/// The clauses of a sentence: cut at commas, semicolons and dashes that join clauses, not inside code, brackets,
+/// quotation marks or numbers. Marks stay with the clause before them; slices are trimmed.
 pub fn clauses(sentence: &str) -> Vec<&str> {
     let kana = sentence.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}'));
     let (mut out, mut start) = (Vec::new(), 0);
@@ -57,8 +57,8 @@ pub fn clauses(sentence: &str) -> Vec<&str> {
         let after = at + c.len_utf8();
         match c {
             '`' => code = !code,
-            '(' | '（' | '[' | '{' => brackets += 1,
-            ')' | '）' | ']' | '}' => brackets = (brackets - 1).max(0),
+            '(' | '（' | '[' | '{' | '“' | '「' | '『' => brackets += 1,
+            ')' | '）' | ']' | '}' | '”' | '」' | '』' => brackets = (brackets - 1).max(0),
             _ => {}
         }
         let joins = match c {

@@ -1,4 +1,10 @@
 //! The one integration binary. Each module is an area; cases are folders below `tests/cases`.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests play the user, who reads and writes files and variables, and fail by panicking"
+)]
 
 mod api;
 mod cli;
@@ -12,6 +18,7 @@ mod readme;
 mod recall;
 mod reconcile;
 mod rules;
+mod search;
 mod store;
 mod store_edits;
 mod store_projects;

@@ -127,7 +127,7 @@ fn hold_together(job: &Job, name: &str) {
 }
 
 /// The least part of what is stored on dialogues nobody tuned for that must be right, and of what is wanted that must be found.
-/// On first sight the second set gave P .84 and R .55, the third P .84 and R .59.
+/// On first sight the second set gave P .84 and R .55, the third P .84 and R .59, the fourth P .89 and R .70.
 const FLOOR: (f64, f64) = (0.9, 0.85);
 
 #[test]

@@ -134,6 +134,7 @@ fn walk(root: &Path, folder: &Path, out: &mut BTreeMap<PathBuf, Vec<u8>>) {
 }
 
 /// The shared data folder, if this machine has it; tests that need it say that they skip.
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
 pub fn shared() -> Option<PathBuf> {
     let found =
         std::env::var_os("CLAUDE_MEM_SHARED").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);

@@ -41,10 +41,9 @@ fn a_lost_or_broken_catalogue_is_made_anew() {
     for damage in ["", "{ broken", "[]"] {
         let world = world_with_a_memory();
         let index = world.store().join("shop/index.json");
-        if damage.is_empty() {
-            fs::remove_file(&index).expect("removed")
-        } else {
-            fs::write(&index, damage).expect("written")
+        match damage {
+            "" => fs::remove_file(&index).expect("removed"),
+            damage => fs::write(&index, damage).expect("written"),
         }
         let listed = world.run(&["--project", "shop", "list"]).ok();
         assert!(listed.out.contains("Tuesdays"), "{damage}: {}{}", listed.out, listed.err);

@@ -23,7 +23,7 @@ fn judge(report: &Value) -> Value {
     assert_eq!(decisions.len(), 1, "{report:#}");
     let decision = decisions[0].clone();
     let summary = decision["summary"].as_str().expect("a summary");
-    assert!(summary.contains("幂等") && summary.contains("订单号"), "{summary}");
+    assert!(summary.contains("幂等") && summary.contains("订单号"), "{report:#}");
     assert!(claude_mem::text::words::width(summary) <= 100.0, "{summary}");
     assert!(decision["topic"].as_str().is_some_and(|t| !t.is_empty()), "{decision:#}");
     assert_eq!(decision["validity"], "lasting");

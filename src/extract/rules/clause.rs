@@ -34,6 +34,8 @@ pub struct Clause<'a> {
     pub text: &'a str,
     /// Without fillers, line breaks as spaces.
     pub body: String,
+    /// The text and the body without what they only quote: words of others are no cues.
+    own: (String, String),
     /// The language it is read in.
     pub language: Language,
 }
@@ -53,7 +55,9 @@ impl<'a> Clause<'a> {
         let own = words::language(text);
         let language = if own == Language::Chinese && conversation == Language::Japanese { conversation } else { own };
         let flat = text.replace(['\n', '\r'], " ");
-        Self { text, body: table(language).body(&flat).to_owned(), language }
+        let body = table(language).body(&flat).to_owned();
+        let own = (unquoted(&flat), unquoted(&body));
+        Self { text, body, own, language }
     }
 
     /// The table of its language.
@@ -63,17 +67,25 @@ impl<'a> Clause<'a> {
 
     /// Whether the body has a mark, in its own language or, in mixed text, in English.
     pub fn has(&self, mark: Mark) -> bool {
-        self.table().has(mark, &self.body) || (self.mixed() && table(Language::English).has(mark, &self.body))
+        let own = &self.own.1;
+        self.table().has(mark, own) || (self.mixed() && table(Language::English).has(mark, own))
     }
 
     /// [`Clause::has`] on the words as they stand: "actually, no" is a filler and a correction.
     pub fn raw_has(&self, mark: Mark) -> bool {
-        self.table().has(mark, self.text) || self.has(mark)
+        self.table().has(mark, &self.own.0) || self.has(mark)
     }
 
     /// Takes something back, not only a value.
     pub fn is_correction(&self) -> bool {
         [Mark::Correct, Mark::Revoke, Mark::Revive].iter().any(|m| self.raw_has(*m))
+    }
+
+    /// The same place in the text, saying only this.
+    #[must_use]
+    pub fn saying(&self, body: String) -> Self {
+        let own = (self.own.0.clone(), unquoted(&body));
+        Self { body, own, ..self.clone() }
     }
 
     /// The clause without a mark and what went before it.
@@ -85,6 +97,7 @@ impl<'a> Clause<'a> {
                 break;
             }
             self.body = self.table().body(rest).to_owned();
+            self.own.1 = unquoted(&self.body);
         }
         self
     }
@@ -110,9 +123,9 @@ impl<'a> Clause<'a> {
 
     /// The best rule with its points, if the clause says anything. `None` for questions, jokes, small talk.
     pub fn read(&self, around: &Around) -> Option<Reading> {
-        let mut rules: Vec<&'static Rule> = self.table().rules.iter().filter(|r| r.matches(&self.body)).collect();
+        let mut rules: Vec<&'static Rule> = self.table().rules.iter().filter(|r| r.matches(&self.own.1)).collect();
         if self.mixed() {
-            rules.extend(table(Language::English).rules.iter().filter(|r| r.matches(&self.body)));
+            rules.extend(table(Language::English).rules.iter().filter(|r| r.matches(&self.own.1)));
         }
         let open = self.is_open();
         rules
@@ -132,6 +145,7 @@ impl<'a> Clause<'a> {
             Needs::Object => concrete || value || self.tokens().len() >= 2,
             Needs::Word => !self.tokens().is_empty(),
             Needs::Concrete => concrete,
+            Needs::Named => concrete || value,
             Needs::Value => value,
         };
         if !enough {
@@ -157,13 +171,20 @@ impl<'a> Clause<'a> {
         let light = |mark| i32::from(self.has(mark));
         let heavy = |on: bool| 2 * i32::from(on);
         rule.weight + supports.iter().map(|on| i32::from(*on)).sum::<i32>()
-            - light(Mark::Hedge)
+            - light(Mark::Hedge) * 2
             - light(Mark::Pronoun) * 2
             - light(Mark::Cosmetic) * 2
             - heavy(!rule.order_ok && self.has(Mark::Order))
             // What is broken may well be what has to be done.
             - heavy(rule.kind != Kind::Todo && self.has(Mark::Observation))
     }
+}
+
+/// A text with long quotations blanked; a short one is a name ("Sign in").
+fn unquoted(text: &str) -> String {
+    static QUOTED: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#""[^"\n]{12,}"|“[^”\n]{6,}”|「[^」\n]{8,}」|『[^』\n]{8,}』|(?:^|[\s(:])'[^'\n]{16,}'"#).ok());
+    QUOTED.as_ref().map_or_else(|| text.to_owned(), |p| p.replace_all(text, "…").into_owned())
 }
 
 /// Whether a text names something that can be looked up: identifier, path, code, proper name, known technology.
@@ -198,16 +219,17 @@ pub fn identifiers(text: &str) -> Vec<String> {
             r"|--?[a-z][a-z0-9-]{2,}",
             r"|[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|_|::|:)[A-Za-z0-9_]+)+",
             r"|\.[a-z]{2,5}(?-u:\b)",
-            r"|[A-Za-z]+[0-9][A-Za-z0-9]*",
+            r"|[A-Za-z]+[0-9][A-Za-z0-9]*|[A-Za-z][A-Za-z0-9]*_",
             r"|[a-z]+[A-Z][A-Za-z0-9]*",
             r"|[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]*",
         ))
         .ok()
     });
     let Some(pattern) = PATTERN.as_ref() else { return Vec::new() };
+    let text = text.replace("...", "… ");
     let trim = |m: &str| m.trim_matches(['`', '.', ',', ':', ';']).to_owned();
     let plain = |t: &String| !t.is_empty() && !matches!(t.to_lowercase().as_str(), "e.g" | "i.e" | "and/or" | "he/she" | "n/a");
-    pattern.find_iter(text).map(|m| trim(m.as_str())).filter(plain).collect()
+    pattern.find_iter(&text).map(|m| trim(m.as_str())).filter(plain).collect()
 }
 
 /// Latin names inside a sentence (a capital that is not at its beginning) and acronyms, as written.

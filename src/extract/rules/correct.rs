@@ -149,7 +149,7 @@ fn reason(scene: &Scene<'_>, clause: &Clause<'_>, before: &[&str], after: &[&str
     let tells = |s: &&str| {
         let c = Clause::new(s, scene.language);
         let plain = [Mark::Correct, Mark::Revoke, Mark::Order].iter().all(|m| !c.has(*m)) && !c.is_open();
-        plain && c.tokens().difference(&draft.subject).count() >= 2
+        plain && (is_concrete(&c.body) || !c.has(Mark::Leans)) && c.tokens().difference(&draft.subject).count() >= 2
     };
     let chooses = |s: &&str| {
         let c = Clause::new(s, scene.language);
@@ -157,6 +157,11 @@ fn reason(scene: &Scene<'_>, clause: &Clause<'_>, before: &[&str], after: &[&str
     };
     let parts: Vec<&str> = after.iter().flat_map(|s| if reply::is_reason(scene, s) { vec![*s] } else { sentences::clauses(s) }).collect();
     let fits = |s: &&str| tells(s) && !chooses(s);
+    // "Hmm, the boxes still need it": the correcting sentence tells why.
+    let rest = clause.clone().without(Mark::Correct);
+    if !clause.has(Mark::Revoke) && rest.body != clause.body && fits(&rest.body.as_str()) {
+        return Some(shape::tidy(&rest.body));
+    }
     let (ahead, behind) = (parts.iter().copied().find(fits), before.iter().rev().copied().find(fits));
     // "A, so X is out": the reason went before.
     if clause.has(Mark::Revoke) { behind.or(ahead) } else { ahead.or(behind) }.map(body)

@@ -98,6 +98,8 @@ pub enum Needs {
     Word,
     /// A named thing: identifier, path, proper name, known technology.
     Concrete,
+    /// A named thing or a number.
+    Named,
     /// A number, version, address.
     Value,
 }
@@ -164,6 +166,11 @@ impl Rule {
     /// Where the cue ends, in bytes.
     pub fn end(&self, text: &str) -> usize {
         self.pattern.find(text).map_or(0, |m| m.end())
+    }
+
+    /// Put as a norm or marked: it holds also in a list, a document, or among small talk.
+    pub fn is_norm(&self) -> bool {
+        self.is_marker() || (self.order_ok && self.weight >= 3 && self.kind != Kind::Decision)
     }
 
     /// The person said in so many words that this is to be kept.

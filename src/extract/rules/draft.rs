@@ -69,7 +69,7 @@ const CHOICES: &[&str] = &["choice", "proposal", "it-is", "contrasted", "setting
 pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earlier: &[&str], drafts: &mut [Draft]) -> Option<Draft> {
     let Reading { rule, points } = reading;
     let (kind, layer, body) = if rule.is_marker() { marked(clause, reading) } else { (rule.kind, rule.layer, clause.body.clone()) };
-    let spoken = Clause { body, ..clause.clone() };
+    let spoken = clause.saying(body);
     let (mut summary, reason) = shape::split_reason(&spoken);
     let mut evidence = vec![scene.quote(clause.text)];
     let (date, event) = shape::ends(clause, &scene.job.day);
@@ -140,7 +140,7 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
     draft.candidate.reason = reason;
     draft.candidate.scope = shape::scope(&clause.body);
     draft.candidate.voice = rule.voice;
-    draft.norm = rule.is_marker() || (rule.order_ok && rule.weight >= STRONG);
+    draft.norm = rule.is_norm();
     Some(draft)
 }
 
@@ -162,7 +162,7 @@ fn marked(clause: &Clause<'_>, reading: Reading) -> (Kind, Layer, String) {
     if rule.name != "marker" {
         return (rule.kind, rule.layer, rest.to_owned());
     }
-    let inner = Clause { body: rest.to_owned(), ..clause.clone() };
+    let inner = clause.saying(rest.to_owned());
     if rest.to_lowercase().starts_with("to ") {
         return (Kind::Todo, Layer::Working, rest.to_owned());
     }

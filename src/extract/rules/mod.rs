@@ -133,11 +133,15 @@ fn read_turn(scene: &Scene<'_>, drafts: &mut Vec<Draft>) {
         add(drafts, draft);
         at = used;
     }
+    // A list of three and more describes; what holds in it has to be put as a norm.
+    let listed: Vec<&str> = scene.turn.text.lines().filter_map(|line| sentences::item(line.trim())).map(|(_, body)| body).collect();
+    let listed = if listed.len() >= 3 { listed } else { Vec::new() };
     let mut corrected = false;
     for index in at..said.len() {
         let (earlier, rest) = said.split_at(index);
         let Some((sentence, later)) = rest.split_first() else { break };
-        let near = Near { earlier, later, document: said.len() > DOCUMENT };
+        let document = said.len() > DOCUMENT || listed.iter().any(|item| item.contains(sentence));
+        let near = Near { earlier, later, document };
         corrected |= read_sentence(scene, sentence, &near, corrected, drafts);
     }
     if context_only {
@@ -241,7 +245,7 @@ fn read_unit<'a>(
     }
     let around = Around { corrected, ..scene.around.clone() };
     let reading = unit.read(&around)?;
-    if reading.points < STRONG - 1 || (near.document && !reading.rule.order_ok) {
+    if reading.points < STRONG - 1 || (near.document && !reading.rule.is_norm()) {
         return None;
     }
     draft::of_clause(scene, unit, reading, near.earlier, drafts)

@@ -118,7 +118,7 @@ fn acceptance(scene: &Scene<'_>, first: &str) -> Option<Draft> {
     }
     let lead = proposal.table().find(Mark::ProposeLead, &proposal.body).map_or(0, |(_, end)| end);
     let core = proposal.body.get(lead..).filter(|t| words::tokens(t).len() >= 2).unwrap_or(&proposal.body);
-    let offer = Clause { body: core.to_owned(), ..(*proposal).clone() };
+    let offer = proposal.saying(core.to_owned());
     let (mut summary, reason) = shape::split_reason(&offer);
     if changes {
         summary = shape::fit(&format!("{} — {}", words::clip(&summary, 70.0), shape::tidy(rest)));

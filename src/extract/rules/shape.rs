@@ -18,7 +18,7 @@ pub fn split_reason(clause: &Clause<'_>) -> (String, Option<String>) {
     let body = clause.body.as_str();
     if let Some((start, end)) = clause.table().find(Mark::Because, body) {
         let (before, after) = (body.get(..start).unwrap_or_default(), body.get(end..).unwrap_or_default());
-        if before.chars().filter(|c| c.is_alphanumeric()).count() >= 4 && after.chars().any(char::is_alphanumeric) {
+        if words::width(before) >= 3.0 && after.chars().any(char::is_alphanumeric) {
             return (tidy(before), Some(tidy(after)));
         }
     }

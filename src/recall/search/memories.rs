@@ -6,13 +6,16 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 
 use super::filter::{day_of, gate};
-use super::query::Query;
+use super::query::{Query, terms_per_word};
 use super::{Breakdown, Corpus, Hit, SearchOptions, bm25};
 use crate::error::Result;
 use crate::model::Id;
 use crate::recall::score::days_between;
 use crate::store::index::{Doc, FIELDS};
 use crate::text::{stems, terms};
+
+/// How many words of a long prompt are looked for, the rarest that somebody has.
+const TERMS: usize = 120;
 
 /// How many memories of a project are looked at closely.
 pub const CANDIDATES: usize = 200;
@@ -41,6 +44,8 @@ struct Asked {
     /// What to count in a memory: the term, or its neighbours if nobody holds it.
     forms: Vec<String>,
     weight: f64,
+    /// Whether a memory has it.
+    held: bool,
     /// Plain idf, for coverage.
     idf: f64,
     /// What ranking weighs.
@@ -59,8 +64,13 @@ pub fn find(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Re
     if docs == 0 || query.terms.is_empty() {
         return Ok(Vec::new());
     }
-    let asked = asked(corpora, &query, docs)?;
-    let forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
+    let mut asked = asked(corpora, &query, docs)?;
+    // Of a long prompt, the words that tell memories apart. Sorting keeps the order of equals.
+    asked.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
+    asked.truncate(TERMS);
+    let mut forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
+    forms.sort_unstable();
+    forms.dedup();
     let mut candidates = Vec::new();
     for corpus in corpora {
         candidates.extend(corpus.candidates(&forms, CANDIDATES, &|doc| gate(doc, options).is_none())?);
@@ -68,7 +78,7 @@ pub fn find(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Re
     let scale = Scale {
         average: length as f64 / docs as f64,
         newest: candidates.iter().filter_map(day).max(),
-        unit: asked.iter().map(|a| a.rarity).sum::<f64>() / asked.len() as f64 * query.terms_per_word(),
+        unit: unit(&asked) * if query.cjk { terms_per_word(&query.terms) } else { 1.0 },
         idf: asked.iter().map(|a| a.idf * a.weight).sum(),
         days: candidates.iter().filter_map(day).collect(),
     };
@@ -76,6 +86,12 @@ pub fn find(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Re
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
     hits.truncate(options.limit);
     Ok(hits)
+}
+
+/// The mean rarity of the terms that somebody holds.
+fn unit(asked: &[Asked]) -> f64 {
+    let held: Vec<f64> = asked.iter().filter(|a| a.held).map(|a| a.rarity).collect();
+    held.iter().sum::<f64>() / held.len().max(1) as f64
 }
 
 fn asked(corpora: &[&dyn Corpus], query: &Query, docs: usize) -> Result<Vec<Asked>> {
@@ -98,7 +114,14 @@ fn asked(corpora: &[&dyn Corpus], query: &Query, docs: usize) -> Result<Vec<Aske
         }
         let common = docs >= 20 && held * 5 > docs;
         let telling = weight * telling(term) * if common { 0.5 } else { 1.0 };
-        all.push(Asked { forms, weight, idf: bm25::idf(docs, held), rarity: bm25::rarity(docs, held), telling });
+        all.push(Asked {
+            held: held > 0,
+            forms,
+            weight,
+            idf: bm25::idf(docs, held),
+            rarity: if held > 0 { bm25::rarity(docs, held) } else { 0.0 },
+            telling,
+        });
     }
     Ok(all)
 }
@@ -198,13 +221,11 @@ fn telling(term: &str) -> f64 {
     common * size
 }
 
-/// Strength from which a hit is a match whatever else the query says: three telling Chinese pairs, two English words.
-const CLEAR: f64 = 2.0;
-/// Strength that is enough when the hit covers half of the query.
-const NARROW: f64 = 1.0;
+/// Strength and coverage that are enough together: a few telling words whatever else the query says, or fewer that are more of it.
+const CLEAR: [(f64, f64); 3] = [(2.0, 0.0), (1.2, 0.3), (0.6, 0.75)];
 
-/// Whether a hit is clearly about the query: it shares two telling words with it, or one that is half of it. For callers that
-/// must be silent in doubt (the prompt hook); a person who searches gets every hit.
+/// Whether a hit is clearly about the query: it shares two telling words with it, or one that is nearly all of it. For callers
+/// that must be silent in doubt (the prompt hook); a person who searches gets every hit.
 pub fn is_match(hit: &Hit) -> bool {
-    hit.strength >= CLEAR || (hit.strength >= NARROW && hit.coverage >= 0.5)
+    CLEAR.iter().any(|(strength, coverage)| hit.strength >= *strength && hit.coverage >= *coverage)
 }

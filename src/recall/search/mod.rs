@@ -8,6 +8,7 @@ mod bm25;
 mod filter;
 mod memories;
 pub mod query;
+pub mod turns;
 mod whole;
 
 pub use filter::{Gate, SearchOptions, gate};

@@ -8,8 +8,8 @@ use regex::Regex;
 
 use crate::text::{stems, terms};
 
-/// A query is cut to this many terms, the first ones: a pasted page is no question.
-const MOST: usize = 96;
+/// A query is cut to this many terms, the first ones: a pasted book is no question.
+const MOST: usize = 2000;
 
 /// One query, parsed once.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,18 +37,6 @@ impl Query {
         Self { terms: asked, pairs, words, cjk: terms::has_cjk(text), folded: crate::text::words::fold(text) }
     }
 
-    /// How many terms one average word of the query is: a Chinese word of two characters is two or three.
-    pub fn terms_per_word(&self) -> f64 {
-        if !self.cjk {
-            return 1.0;
-        }
-        let of_words = self.terms.iter().filter(|(t, _)| !terms::is_cjk_term(t)).count() as f64;
-        let characters: std::collections::BTreeSet<char> =
-            self.terms.iter().filter(|(t, _)| terms::is_cjk_term(t)).flat_map(|(t, _)| t.chars()).collect();
-        let words = (characters.len() as f64 / 2.0 + of_words).max(1.0);
-        (self.terms.len() as f64 / words).max(1.0)
-    }
-
     /// Whether it asks when or how long.
     pub fn asks_when(&self) -> bool {
         static WHEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -61,6 +49,15 @@ impl Query {
     pub fn range(&self, days: &[Date]) -> Option<Range> {
         if self.cjk { chinese_range(&self.folded, days) } else { english_range(&self.folded, days) }
     }
+}
+
+/// How many terms one average word of a query is: a Chinese word of two characters is two or three.
+pub fn terms_per_word(asked: &[(String, f64)]) -> f64 {
+    let of_words = asked.iter().filter(|(t, _)| !terms::is_cjk_term(t)).count() as f64;
+    let characters: std::collections::BTreeSet<char> =
+        asked.iter().filter(|(t, _)| terms::is_cjk_term(t)).flat_map(|(t, _)| t.chars()).collect();
+    let words = (characters.len() as f64 / 2.0 + of_words).max(1.0);
+    (asked.len() as f64 / words).max(1.0)
 }
 
 /// From a day up to, but not including, another.
