@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::model::{Change, Id, Plan};
+use crate::recall::search::{self, SearchOptions};
 use crate::recall::{self, Budget, Request};
 use crate::store::{self, GLOBAL, LeftOut, Snapshot, Store, disk, identity, layout};
 use crate::text::words::Language;
@@ -28,6 +29,9 @@ const RESTED: i64 = 30 * 60;
 
 /// Memories that a receipt names as left out, at most.
 const RECEIPT: usize = 50;
+
+/// Memories that are looked at for one prompt; most of the best may have been given already.
+const MATCHES: usize = 30;
 
 /// Characters of a prompt that are searched for; a person's question stands in the first ones.
 const PROMPT: usize = 2000;
@@ -92,8 +96,9 @@ impl Input {
         if bytes.trim_ascii().is_empty() {
             return Ok(Self::default());
         }
-        let object: Map<String, Value> = serde_json::from_slice(bytes)
-            .map_err(|e| Error::failure(format!("the hook's input is no JSON object: {e}")).hint("it is called by Claude Code, not by hand"))?;
+        let object: Map<String, Value> = serde_json::from_slice(bytes).map_err(|e| {
+            Error::failure(format!("the hook's input is no JSON object: {e}")).hint("it is called by Claude Code, not by hand")
+        })?;
         let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         Ok(Self {
             event: text("hook_event_name"),
@@ -129,22 +134,21 @@ pub fn answer(hook: Hook<'_>, event: Event, input: &Input) -> Option<Value> {
     if is_off(hook.env) || is_ignored(&cwd) {
         return None;
     }
-    let context = match Place::find(hook, &cwd) {
+    let mut context = String::new();
+    let done = match Place::find(hook, &cwd) {
         Ok(place) if place.off => return None,
         Ok(place) => match event {
-            Event::SessionStart => start(hook, &place, input),
-            Event::UserPromptSubmit => prompt(hook, &place, input),
-            Event::PreCompact | Event::SessionEnd => over(hook, &place, event, input).map(|()| String::new()),
+            Event::SessionStart => start(hook, &place, input, &mut context),
+            Event::UserPromptSubmit => prompt(hook, &place, input, &mut context),
+            Event::PreCompact | Event::SessionEnd => over(hook, &place, event, input),
         },
         Err(error) => Err(error),
     };
-    let context = context.unwrap_or_else(|error| {
-        // Where not even this can be written there is nobody to tell: the next start will fail, and say so, by itself.
-        drop(trouble::note(hook.home, &Trouble::new(hook.env.now(), event.name(), &input.session, &error)));
-        String::new()
-    });
-    let said = if event == Event::SessionStart { trouble::line(&trouble::unsaid(hook.home)) } else { None };
-    output(event, &context, said)
+    let failed = done.err().map(|error| Trouble::new(hook.env.now(), event.name(), &input.session, &error));
+    // Where not even this can be written it is said at once, if this is where things are said; else there is nobody to tell.
+    let unwritten = failed.filter(|trouble| trouble::note(hook.home, trouble).is_err());
+    let said = (event == Event::SessionStart).then(|| trouble::unsaid(hook.home).into_iter().chain(unwritten).collect::<Vec<_>>());
+    output(event, &context, said.and_then(|troubles| trouble::line(&troubles)))
 }
 
 /// The client's form: context only under the very name of the event, a line for the person beside it.
@@ -217,7 +221,7 @@ fn told(hook: Hook<'_>, place: &Place) -> Result<Told> {
     if let Some(kept) = kept.filter(|k| k.key == key) {
         return Ok(kept);
     }
-    let snapshots = place.names().map(|name| store.peek(name)).collect::<Result<Vec<Snapshot>>>()?;
+    let snapshots = place.names().map(|name| lasting(hook, store, name)).collect::<Result<Vec<Snapshot>>>()?;
     let refs: Vec<&Snapshot> = snapshots.iter().collect();
     let request = Request { budget: Budget::HOOK, language: language(hook.config), ..Request::new(today) };
     let injection = recall::inject(&refs, &request);
@@ -233,32 +237,54 @@ fn told(hook: Hook<'_>, place: &Place) -> Result<Told> {
     Ok(told)
 }
 
-fn start(hook: Hook<'_>, place: &Place, input: &Input) -> Result<String> {
-    let told = told(hook, place);
+/// The lasting memories of a project; what was typed by hand since gets its id first, so that it counts from the first look on.
+fn lasting(hook: Hook<'_>, store: &Store, name: &str) -> Result<Snapshot> {
+    let snapshot = store.peek(name)?;
+    if !snapshot.problems.iter().any(|p| p.code == "no_id") {
+        return Ok(snapshot);
+    }
+    let plan = &mut |now: &Snapshot| Ok(Plan::new(&now.project, now.base.clone(), "adopt", hook.env.now()));
+    match store.update(name, &hook.env.now(), &|| hook.env.new_id(), plan) {
+        Ok(receipt) => {
+            let edits = receipt.hand_edits.len();
+            let (entries, were) = if edits == 1 { ("entry", "was") } else { ("entries", "were") };
+            let edited = (edits > 0).then(|| format!("{edits} {entries} of {name} {were} added or changed outside claude-mem"));
+            for notice in receipt.notices.into_iter().chain(edited) {
+                // The memories are read all the same.
+                drop(trouble::note(hook.home, &Trouble::notice(hook.env.now(), &notice)));
+            }
+            store.peek(name)
+        }
+        // Somebody is writing, or nobody can: what has an id is given, the rest the next time.
+        Err(_) => Ok(snapshot),
+    }
+}
+
+/// Puts what the session shall know into `context`, whatever else fails.
+fn start(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) -> Result<()> {
     let reads = hook.config.text("hooks.auto_ingest") != "off";
-    let (text, ids, left_out) = match &told {
-        Ok(told) => (told.text.as_str(), told.ids.as_slice(), told.left_out.as_slice()),
-        Err(_) => ("", [].as_slice(), [].as_slice()),
+    let told = told(hook, place);
+    let ids = match &told {
+        Ok(told) => {
+            context.push_str(&told.text);
+            told.ids.clone()
+        }
+        Err(_) => Vec::new(),
     };
     if !input.session.is_empty() && (reads || !ids.is_empty()) {
-        // A session that goes on still has in front of it what it was given before.
-        let line = Line {
-            fresh: input.source != "resume",
-            transcript: input.transcript.clone(),
-            cwd: place.cwd.to_string_lossy().into_owned(),
-            ids: ids.to_vec(),
-            queued: None,
-        };
-        session::add(hook.home, &input.session, &line)?;
+        // A session that is resumed still has in front of it what it was given before.
+        let fresh = input.source != "resume";
+        let (transcript, cwd) = (input.transcript.clone(), place.cwd.to_string_lossy().into_owned());
+        session::add(hook.home, &input.session, &Line { fresh, transcript, cwd, ids, queued: None })?;
     }
-    receipt(hook, place, Event::SessionStart, input, text, ids, left_out)?;
     if reads {
         catch_up(hook, &input.session)?;
         if !queue::is_empty(hook.home) {
             worker::start(hook.env, hook.home)?;
         }
     }
-    Ok(told?.text)
+    let told = told?;
+    receipt(hook, place, Event::SessionStart, input, &told.text, &told.ids, &told.left_out)
 }
 
 /// Queues sessions that ended without a word: closed lids, killed terminals.
@@ -289,48 +315,34 @@ fn item(hook: Hook<'_>, event: &str, session: &str, transcript: &str, cwd: &Path
     }
 }
 
-fn prompt(hook: Hook<'_>, place: &Place, input: &Input) -> Result<String> {
+/// Puts what the prompt matches into `context`.
+fn prompt(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) -> Result<()> {
     let most = usize::try_from(hook.config.number("hooks.prompt_memories")).unwrap_or(usize::MAX);
     // What was pasted or put in by a program is not what the person asks.
     let words: String = tags::remove(&input.prompt).0.chars().take(PROMPT).collect();
     if most == 0 || words.trim().is_empty() {
-        return Ok(String::new());
+        return Ok(());
     }
     let given = session::read(hook.home, &input.session).given;
-    let snapshots = place.names().map(|name| place.store.peek(name)).collect::<Result<Vec<Snapshot>>>()?;
+    let snapshots = place.names().map(|name| place.store.snapshot(name)).collect::<Result<Vec<Snapshot>>>()?;
     let refs: Vec<&Snapshot> = snapshots.iter().collect();
-    let ids: Vec<Id> = matching(&refs, &words).into_iter().filter(|id| !given.contains(id)).collect();
+    let options = SearchOptions { limit: MATCHES, hold_back: !place.store.trust_hand_edits, ..SearchOptions::new(hook.env.today()) };
+    let hits = search::search(&refs, &words, &options);
+    let ids: Vec<Id> = hits.into_iter().filter(search::is_match).map(|h| h.id).filter(|id| !given.contains(id)).collect();
     if ids.is_empty() {
-        return Ok(String::new());
+        return Ok(());
     }
     let wanted = recall::digest::Wanted { ids: &ids, most, today: &hook.env.today(), language: language(hook.config) };
     let digest = recall::digest::digest(&refs, &wanted);
     if digest.text.is_empty() {
-        return Ok(String::new());
+        return Ok(());
     }
+    context.push_str(&digest.text);
     let ids: Vec<Id> = digest.items.iter().map(|i| i.id.clone()).collect();
     if !input.session.is_empty() {
         session::add(hook.home, &input.session, &Line { ids: ids.clone(), ..Line::default() })?;
     }
-    receipt(hook, place, Event::UserPromptSubmit, input, &digest.text, &ids, &[])?;
-    Ok(digest.text)
-}
-
-/// Until there is an index: memories that share at least two words with the prompt, or a rare one.
-fn matching(snapshots: &[&Snapshot], words: &str) -> Vec<Id> {
-    use crate::text::words::token_set;
-    let asked = token_set(words);
-    let mut hits: Vec<(usize, &Id)> = Vec::new();
-    for entry in snapshots.iter().flat_map(|s| &s.entries) {
-        let m = &entry.memory;
-        let own = token_set(&format!("{} {} {}", m.summary, m.topic.as_deref().unwrap_or_default(), m.keywords.join(" ")));
-        let shared = own.intersection(&asked).count();
-        if shared >= 2 {
-            hits.push((shared, &m.id));
-        }
-    }
-    hits.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    hits.into_iter().map(|(_, id)| id.clone()).collect()
+    receipt(hook, place, Event::UserPromptSubmit, input, &digest.text, &ids, &[])
 }
 
 fn receipt(hook: Hook<'_>, place: &Place, event: Event, input: &Input, text: &str, ids: &[Id], left_out: &[LeftOut]) -> Result<()> {

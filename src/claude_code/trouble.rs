@@ -17,7 +17,7 @@ const MOST: u64 = 256 * 1024;
 pub struct Trouble {
     /// RFC 3339.
     pub at: String,
-    /// Hook event, or `worker`.
+    /// Hook event, or `worker`; empty for a notice that is no failure.
     pub event: String,
     /// Session it happened in, if known.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -30,6 +30,11 @@ pub struct Trouble {
 }
 
 impl Trouble {
+    /// Something that went well and that the owner should know.
+    pub fn notice(at: String, message: &str) -> Self {
+        Self { at, message: message.to_owned(), ..Self::default() }
+    }
+
     /// A failure of an event.
     pub fn new(at: String, event: &str, session: &str, error: &Error) -> Self {
         Self { at, event: event.to_owned(), session: session.to_owned(), message: error.message.clone(), hint: error.hint.clone() }
@@ -100,7 +105,10 @@ pub fn line(troubles: &[Trouble]) -> Option<String> {
         0 => String::new(),
         n => format!(", and {n} more"),
     };
-    Some(format!("claude-mem: {} failed: {}{hint}{others}; `claude-mem doctor` shows it", last.event, last.message))
+    Some(match last.event.as_str() {
+        "" => format!("claude-mem: {}{hint}{others}", last.message),
+        event => format!("claude-mem: {event} failed: {}{hint}{others}; `claude-mem doctor` shows it", last.message),
+    })
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ pub(super) fn is_ours(args: &[OsString]) -> bool {
 pub(super) fn main(args: Vec<OsString>) -> ExitCode {
     // Without surroundings (a working folder that is gone, say) there is nothing to find memories by.
     if let Ok(env) = Env::system()
-        && !(hooks::is_off(&env) && !args.iter().any(|a| a == worker::COMMAND))
+        && (!hooks::is_off(&env) || args.iter().any(|a| a == worker::COMMAND))
     {
         crate::store::disk::crash_at(env.var("CLAUDE_MEM_CRASH_AT"));
         parsed(args, env);
@@ -109,7 +109,8 @@ fn parsed(args: Vec<OsString>, env: Env) {
         }
         Ok(Cli { global, command: Command::HookWorker(_) }) => {
             let (home, now) = (home_of(&env, global.home.clone()), env.now());
-            let minutes = App::new(&env, Ui::new(Wishes::default()), global.home.clone(), None).map(|app| app.config.number("hooks.worker_minutes"));
+            let minutes =
+                App::new(&env, Ui::new(Wishes::default()), global.home.clone(), None).map(|app| app.config.number("hooks.worker_minutes"));
             // One conversation may be under way when the time is over; after twice the time not even that counts.
             let hard = Duration::from_secs(minutes.unwrap_or(10).clamp(1, 24 * 60) * 120);
             let outcome = within(hard, move || App::new(&env, Ui::new(Wishes::default()), global.home, None).and_then(|app| work(&app)));

@@ -85,7 +85,9 @@ impl<'a> ClaudeCode<'a> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A folder of our own: nothing of a project is read, not even its settings. A permanent error is not tried for minutes.
         command.current_dir(folder).env(INTERNAL, "1").env("CLAUDE_CODE_MAX_RETRIES", "1");
-        KEYS.iter().for_each(|key| drop(command.env_remove(key)));
+        for key in KEYS {
+            command.env_remove(key);
+        }
         // CREATE_NO_WINDOW (Windows, process creation flags).
         #[cfg(windows)]
         std::os::windows::process::CommandExt::creation_flags(&mut command, 0x0800_0000);
@@ -173,7 +175,9 @@ fn wait(child: &mut Child, timeout: Duration) -> Result<ExitStatus> {
             other => {
                 drop(child.kill());
                 drop(child.wait());
-                let why = other.err().map_or_else(|| format!("did not answer within {} seconds", timeout.as_secs()), |e| format!("was lost: {e}"));
+                let why = other
+                    .err()
+                    .map_or_else(|| format!("did not answer within {} seconds", timeout.as_secs()), |e| format!("was lost: {e}"));
                 return Err(Error::new(Kind::Api, format!("claude -p {why}"))
                     .hint("run the same command again, or raise claude_code.timeout_seconds"));
             }
@@ -192,7 +196,11 @@ fn read(ended: &Ended) -> Result<(Reply, String)> {
         } else {
             "run `claude -p hello` to see what it says"
         };
-        return Err(Error::new(Kind::Api, format!("claude -p gave no JSON ({}){}", ended.status, if said.is_empty() { String::new() } else { format!(": {said}") })).hint(hint));
+        return Err(Error::new(
+            Kind::Api,
+            format!("claude -p gave no JSON ({}){}", ended.status, if said.is_empty() { String::new() } else { format!(": {said}") }),
+        )
+        .hint(hint));
     };
     let text = |key: &str| result.get(key).and_then(Value::as_str).unwrap_or_default();
     let outcome = [text("terminal_reason"), text("subtype")].into_iter().find(|t| !t.is_empty()).unwrap_or("unknown").to_owned();
@@ -271,12 +279,20 @@ mod tests {
     fn every_way_a_call_can_end() {
         let ok = r#"{"is_error":false,"subtype":"success","structured_output":{"memories":[]},"usage":{"input_tokens":7,"output_tokens":3},"total_cost_usd":0.5,"modelUsage":{"m":{}}}"#;
         let (reply, _) = read(&ended(0, ok)).unwrap();
-        assert_eq!((reply.text.as_str(), reply.stop, reply.usage.input, reply.usage.cost_usd), (r#"{"memories":[]}"#, Stop::End, 7, Some(0.5)));
+        assert_eq!(
+            (reply.text.as_str(), reply.stop, reply.usage.input, reply.usage.cost_usd),
+            (r#"{"memories":[]}"#, Stop::End, 7, Some(0.5))
+        );
         assert_eq!(reply.model.as_deref(), Some("m"));
         assert!(read(&ended(1, ok)).is_err(), "an exit code that says no is a no");
         for (code, out, stop, text) in [
             (0, r#"{"is_error":false,"subtype":"success","result":"I found nothing"}"#, Stop::End, "I found nothing"),
-            (1, r#"{"is_error":true,"subtype":"error_max_structured_output_retries","terminal_reason":"structured_output_retry_exhausted"}"#, Stop::End, ""),
+            (
+                1,
+                r#"{"is_error":true,"subtype":"error_max_structured_output_retries","terminal_reason":"structured_output_retry_exhausted"}"#,
+                Stop::End,
+                "",
+            ),
             (1, r#"{"is_error":true,"stop_reason":"refusal","result":"no"}"#, Stop::Refusal("claude-code".into()), ""),
             (0, r#"{"is_error":false,"stop_reason":"max_tokens"}"#, Stop::MaxTokens, ""),
             (1, r#"{"is_error":true,"result":"Prompt is too long"}"#, Stop::TooLong, ""),

@@ -69,8 +69,13 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
             continue;
         };
         let document = Document::parse(text, layer);
-        let readable = document.entries().filter(|v| v.entry.readable && v.entry.id.is_some());
-        snapshot.entries.extend(readable.map(|v| Entry { memory: v.entry.memory.clone(), file: shown.clone(), line: v.line }));
+        for view in document.entries().filter(|v| v.entry.readable) {
+            if view.entry.id.is_some() {
+                snapshot.entries.push(Entry { memory: view.entry.memory.clone(), file: shown.clone(), line: view.line });
+            } else {
+                snapshot.problems.push(read::problem("no_id", shown.clone(), "typed by hand; it gets its id at the next change"));
+            }
+        }
     }
     if let Some(bytes) = bytes(&folder.join(INDEX))? {
         match serde_json::from_slice::<Few>(&bytes) {
