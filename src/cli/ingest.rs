@@ -37,7 +37,7 @@ pub struct IngestArgs {
     /// Say what it would cost and stop; nothing is sent
     #[arg(long)]
     plan: bool,
-    /// Who reads: claude, rules, replay [default: claude if a key is set, else rules]
+    /// Who reads: claude, claude-code, rules, replay [default: claude if a key is set, else rules]
     #[arg(long, value_name = "NAME")]
     extractor: Option<String>,
     /// Stop before the run costs more than this
@@ -85,6 +85,7 @@ impl IngestArgs {
             concurrency: if chosen.extractor.name() == "claude" { app.config.number("claude.concurrency") as usize } else { 1 },
             max_supersedes: app.config.number("store.max_supersedes") as usize,
             dry_run,
+            keep_turns: app.config.switch("search.keep_turns"),
             on_file: &|path: &Path| {
                 bar.inc(1);
                 bar.set_message(app.ui.foreign(&path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()));

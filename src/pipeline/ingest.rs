@@ -35,6 +35,8 @@ pub struct Run<'a> {
     pub concurrency: usize,
     /// More replaced memories than this stop the run.
     pub max_supersedes: usize,
+    /// Keep the cleaned turns for `search --in turns`.
+    pub keep_turns: bool,
     /// Store nothing.
     pub dry_run: bool,
     /// Called with the name of each file as it begins, and after the last.

@@ -4,11 +4,14 @@
 //! each conversation by itself, so that what is done stays done.
 
 pub mod answers;
+pub mod by_hand;
 pub mod ingest;
 pub mod known;
 pub mod prepare;
+pub mod search;
 pub mod settle;
 pub mod sources;
+pub mod turns;
 
 use crate::error::{Error, Problem};
 use crate::extract::Usage;

@@ -9,6 +9,7 @@ use crate::extract::{Extraction, Job, Unfinished};
 use crate::model::plan::{Plan, SessionRecord, Tombstone};
 use crate::model::{Change, Origin};
 use crate::reconcile::{self, ReconcileContext};
+use crate::store::turns::TurnStore;
 use crate::store::{GLOBAL, Snapshot, disk, layout};
 use crate::text::redact::redact;
 
@@ -54,6 +55,9 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction, first: 
                 attempt.commit = commit;
                 attempt.wrote = true;
                 attempt.notes.extend(notices);
+                if let Some(job) = job.as_ref().filter(|_| run.keep_turns) {
+                    keep_turns(run, job, &attempt)?;
+                }
                 return Ok(attempt);
             }
             Err(error) if error.kind == Kind::Busy && tries < REPLANS => {
@@ -63,6 +67,12 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction, first: 
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Keeps the cleaned turns of a conversation in place of what was kept of it.
+fn keep_turns(run: &Run<'_>, job: &Job, report: &SessionReport) -> Result<()> {
+    let turns = super::turns::of_conversation(&job.conversation, &report.session, &report.project);
+    TurnStore::open(run.store.home(), true)?.map_or(Ok(0), |kept| kept.keep(&report.project, &turns, true)).map(|_| ())
 }
 
 /// Keeps an answer that could not be used, for whoever wants to see it: `.state/quarantine/SESSION.txt`.
