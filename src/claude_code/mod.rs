@@ -1,9 +1,13 @@
-//! What ties claude-mem to Claude Code: its hooks, the queue of conversations that have ended, the reader in the background.
+//! What ties claude-mem to Claude Code: its hooks, the queue of conversations that have ended, the reader in the background,
+//! and the wiring in its settings.
 
+pub mod doctor;
 pub mod hooks;
 pub mod queue;
 pub mod session;
+pub mod settings;
 pub mod trouble;
+pub mod wiring;
 pub mod worker;
 
 use std::path::Path;

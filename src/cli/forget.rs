@@ -5,8 +5,8 @@ use clap::Args;
 use super::app::{App, fields, ids, one_line};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
-use crate::model::{Change, Id, Memory};
-use crate::reconcile::duplicate;
+use crate::model::{Id, Memory};
+use crate::pipeline::by_hand;
 use crate::store::turns::TurnStore;
 use crate::text::words;
 
@@ -58,14 +58,8 @@ impl ForgetArgs {
         let mut projects: Vec<&String> = chosen.iter().map(|(p, _)| p).collect();
         projects.dedup();
         for project in projects {
-            app.update(&store, project, &mut |snapshot| {
-                let mut plan = app.plan(snapshot, "forget");
-                let mine = chosen.iter().filter(|(p, m)| p == project && snapshot.entry(&m.id).is_some());
-                plan.changes.extend(
-                    mine.map(|(_, m)| Change::Forget { id: m.id.clone(), tombstone: Some(duplicate::tombstone_of(m, &app.env.now())) }),
-                );
-                Ok(plan)
-            })?;
+            let mine = || chosen.iter().filter(|(p, _)| p == project).map(|(_, m)| m);
+            app.update(&store, project, &mut |snapshot| Ok(by_hand::forget(snapshot, mine(), &app.env.now())))?;
         }
         let gone: Vec<Id> = chosen.iter().map(|(_, m)| m.id.clone()).collect();
         if app.ui.wishes.json {

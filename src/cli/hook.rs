@@ -12,8 +12,9 @@ use std::time::Duration;
 use clap::{Args, Parser};
 
 use super::app::App;
+use super::belongs::Belongs;
 use super::ui::{Ui, Wishes};
-use super::{Cli, Command, ingest};
+use super::{Cli, Command};
 use crate::claude_code::hooks::{self, Event, Hook, Input};
 use crate::claude_code::queue::Item;
 use crate::claude_code::trouble::{self, Trouble};
@@ -191,7 +192,8 @@ fn work(app: &App) -> Result<usize> {
     let store = app.store()?;
     let chosen = backend::choose(&Wanted { extractor: Some(name), ..Wanted::default() }, &app.config, app.env, &app.home)?;
     let off = app.config.list("hooks.off_projects");
-    let project_of = |conversation: &Conversation| ingest::project_of(app, &store, None, true, conversation);
+    let belongs = Belongs::new(app, &store, true, true)?;
+    let project_of = |conversation: &Conversation| belongs.project_of(conversation);
     let run = Run {
         env: app.env,
         store: &store,
@@ -200,6 +202,7 @@ fn work(app: &App) -> Result<usize> {
         since: None,
         concurrency: 1,
         max_supersedes: app.config.number("store.max_supersedes") as usize,
+        keep_turns: app.config.switch("search.keep_turns"),
         dry_run: false,
         keep_turns: app.config.switch("search.keep_turns"),
         on_file: &|_: &Path| {},
@@ -209,7 +212,8 @@ fn work(app: &App) -> Result<usize> {
             return Ok(());
         }
         let outcome = ingest(&run, &Sources { files: vec![item.transcript.clone()], problems: Vec::new() });
-        match outcome.failure.or_else(|| outcome.unreadable.into_iter().next().map(|(_, error)| error)) {
+        let stopped = outcome.failure.or_else(|| outcome.sessions.into_iter().find_map(|s| s.failure));
+        match stopped.or_else(|| outcome.unreadable.into_iter().next().map(|(_, error)| error)) {
             Some(error) => Err(error),
             None => Ok(()),
         }

@@ -4,20 +4,25 @@ pub mod ui;
 
 mod app;
 mod backup;
+mod belongs;
 mod config;
+mod doctor;
 mod edit;
 mod forget;
 mod history;
 mod hook;
 mod ingest;
 mod inject;
+mod install;
 mod list;
+mod mcp;
 mod project;
 mod prune;
 mod refine;
 mod remember;
 mod review;
 mod search;
+mod selftest;
 mod shell;
 mod stats;
 mod transfer;
@@ -117,11 +122,17 @@ commands! {
     Import(transfer::ImportArgs),
     Export(transfer::ExportArgs),
     Project(project::ProjectArgs),
+    Install(install::InstallArgs),
+    Uninstall(install::UninstallArgs),
+    Upgrade(install::UpgradeArgs),
+    Doctor(doctor::DoctorArgs),
+    Selftest(selftest::SelftestArgs),
     Stats(stats::StatsArgs),
     Hook(hook::HookArgs),
     #[command(name = "hook-worker", hide = true)]
     HookWorker(hook::WorkerArgs),
     Config(config::ConfigArgs),
+    Mcp(mcp::McpArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
     #[command(name = "__clipboard")]

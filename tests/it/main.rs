@@ -13,6 +13,8 @@ mod crash;
 mod extract;
 mod ground;
 mod hooks;
+mod install;
+mod mcp;
 mod perfect;
 mod readme;
 mod recall;
