@@ -14,10 +14,11 @@ use super::{INTERNAL, is_ignored, worker};
 use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Result};
-use crate::model::{Change, Id, Plan};
-use crate::recall::search::{self, SearchOptions};
+use crate::model::{Id, Plan, RelationType};
+use crate::pipeline::search::Searcher;
+use crate::recall::search::{self, Hit, SearchOptions};
 use crate::recall::{self, Budget, Request};
-use crate::store::{self, GLOBAL, LeftOut, Snapshot, Store, disk, identity, layout};
+use crate::store::{self, Entry, GLOBAL, LeftOut, Snapshot, Store, disk, identity, layout};
 use crate::text::words::Language;
 use crate::text::{tags, tokens};
 
@@ -324,14 +325,16 @@ fn prompt(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) ->
         return Ok(());
     }
     let given = session::read(hook.home, &input.session).given;
-    let snapshots = place.names().map(|name| place.store.snapshot(name)).collect::<Result<Vec<Snapshot>>>()?;
-    let refs: Vec<&Snapshot> = snapshots.iter().collect();
+    let names: Vec<String> = place.names().map(str::to_owned).collect();
     let options = SearchOptions { limit: MATCHES, hold_back: !place.store.trust_hand_edits, ..SearchOptions::new(hook.env.today()) };
-    let hits = search::search(&refs, &words, &options);
-    let ids: Vec<Id> = hits.into_iter().filter(search::is_match).map(|h| h.id).filter(|id| !given.contains(id)).collect();
-    if ids.is_empty() {
+    let found = Searcher::open(&place.store, &names, hook.env.timestamp().as_nanosecond())?.find(&words, &options)?;
+    let hits: Vec<Hit> = found.into_iter().filter(|h| search::is_match(h) && !given.contains(&h.id)).collect();
+    if hits.is_empty() {
         return Ok(());
     }
+    let snapshots = names.iter().map(|name| found_in(place, name, &hits)).collect::<Result<Vec<Snapshot>>>()?;
+    let refs: Vec<&Snapshot> = snapshots.iter().collect();
+    let ids: Vec<Id> = hits.into_iter().map(|h| h.id).collect();
     let wanted = recall::digest::Wanted { ids: &ids, most, today: &hook.env.today(), language: language(hook.config) };
     let digest = recall::digest::digest(&refs, &wanted);
     if digest.text.is_empty() {
@@ -343,6 +346,21 @@ fn prompt(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) ->
         session::add(hook.home, &input.session, &Line { ids: ids.clone(), ..Line::default() })?;
     }
     receipt(hook, place, Event::UserPromptSubmit, input, &digest.text, &ids, &[])
+}
+
+/// What was found in a project, as a snapshot. Only a memory in dispute needs the whole project: its other side is shown with it.
+fn found_in(place: &Place, name: &str, hits: &[Hit]) -> Result<Snapshot> {
+    let mut snapshot = Snapshot { project: name.to_owned(), ..Snapshot::default() };
+    for hit in hits.iter().filter(|h| h.project == name) {
+        let memory = hit.record.to_memory(hit.id.clone());
+        let memory = memory.map_err(|what| Error::failure(format!("{} cannot be read from the search index: {what}", hit.id)))?;
+        if memory.related(RelationType::Conflicts).next().is_some() {
+            return place.store.snapshot(name);
+        }
+        let (file, line) = (hit.record.file.clone().unwrap_or_default(), hit.record.line.unwrap_or_default());
+        snapshot.entries.push(Entry { memory, file, line });
+    }
+    Ok(snapshot)
 }
 
 fn receipt(hook: Hook<'_>, place: &Place, event: Event, input: &Input, text: &str, ids: &[Id], left_out: &[LeftOut]) -> Result<()> {
@@ -383,22 +401,8 @@ fn over(hook: Hook<'_>, place: &Place, event: Event, input: &Input) -> Result<()
     Ok(())
 }
 
-/// Counts memories as used. Done at the end of a session, since a commit is too slow for its start.
+/// Notes memories as used; the next commit counts it.
 fn used(hook: Hook<'_>, place: &Place, ids: &[Id]) -> Result<()> {
-    for name in place.names().filter(|name| !ids.is_empty() && place.store.has_project(name)) {
-        let touch = |now: &Snapshot| {
-            let mut plan = Plan::new(&now.project, now.base.clone(), "hook", hook.env.now());
-            let ids: Vec<Id> = ids.iter().filter(|id| now.entry(id).is_some()).cloned().collect();
-            if !ids.is_empty() {
-                plan.changes.push(Change::Touch { ids });
-            }
-            Ok(plan)
-        };
-        match place.store.update(name, &hook.env.now(), &|| hook.env.new_id(), &mut { touch }) {
-            // Somebody is writing: the receipts say all the same what was given.
-            Err(error) if error.kind == crate::error::Kind::Busy => {}
-            other => drop(other?),
-        }
-    }
-    Ok(())
+    let names = place.names().filter(|name| !ids.is_empty() && place.store.has_project(name));
+    names.map(|name| place.store.note_access(name, &hook.env.now(), ids)).collect()
 }
