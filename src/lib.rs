@@ -3,6 +3,7 @@
 //! The straight line: `transcript` reads, `text` cleans, `extract` proposes, `extract::ground` checks,
 //! `reconcile` plans, `store` commits; `recall` brings it back. ARCHITECTURE.md has the map.
 
+pub mod claude_code;
 pub mod cli;
 pub mod clipboard;
 pub mod config;

@@ -4,12 +4,16 @@ pub mod ui;
 
 mod app;
 mod backup;
+mod belongs;
 mod config;
+mod doctor;
 mod edit;
 mod forget;
 mod history;
+mod hook;
 mod ingest;
 mod inject;
+mod install;
 mod list;
 mod mcp;
 mod project;
@@ -18,6 +22,7 @@ mod refine;
 mod remember;
 mod review;
 mod search;
+mod selftest;
 mod shell;
 mod stats;
 mod transfer;
@@ -117,7 +122,15 @@ commands! {
     Import(transfer::ImportArgs),
     Export(transfer::ExportArgs),
     Project(project::ProjectArgs),
+    Install(install::InstallArgs),
+    Uninstall(install::UninstallArgs),
+    Upgrade(install::UpgradeArgs),
+    Doctor(doctor::DoctorArgs),
+    Selftest(selftest::SelftestArgs),
     Stats(stats::StatsArgs),
+    Hook(hook::HookArgs),
+    #[command(name = "hook-worker", hide = true)]
+    HookWorker(hook::WorkerArgs),
     Config(config::ConfigArgs),
     Mcp(mcp::McpArgs),
     Completions(shell::CompletionsArgs),
@@ -165,6 +178,9 @@ fn fail(wishes: Wishes, error: &Error) -> ExitCode {
 
 /// The program: the surroundings, then one command line.
 pub fn main(args: Vec<OsString>) -> ExitCode {
+    if hook::is_ours(&args) {
+        return hook::main(args);
+    }
     match Env::system() {
         Ok(env) => {
             crate::store::disk::crash_at(env.var("CLAUDE_MEM_CRASH_AT"));

@@ -201,7 +201,8 @@ fn show(app: &App, query: &str, hits: &[Hit]) -> Result<()> {
     }
     for hit in hits {
         let record = &hit.record;
-        let state = if record.state == "valid" { String::new() } else { format!(" {}", paint(style::WARN, &format!("[{}]", record.state))) };
+        let state =
+            if record.state == "valid" { String::new() } else { format!(" {}", paint(style::WARN, &format!("[{}]", record.state))) };
         let summary = app.ui.foreign(&record.summary);
         let place = app.ui.foreign(record.topic.as_deref().unwrap_or(&hit.project));
         let score = paint(style::DIM, &format!("({:.1}, {}, {place})", hit.score, record.kind));
@@ -259,9 +260,13 @@ impl WhyNotArgs {
         let why = why_not(&refs, &entry.memory.id, &query, &self.filter.options(app, self.limit));
         let (gate, text) = match &why {
             WhyNot::Shown(at) => ("none", format!("it is shown, as hit {at}")),
-            WhyNot::Elsewhere => ("project", format!("it is in {}, which was not searched: --project {0}, or --all-projects", snapshot.project)),
+            WhyNot::Elsewhere => {
+                ("project", format!("it is in {}, which was not searched: --project {0}, or --all-projects", snapshot.project))
+            }
             WhyNot::Gate(gate) => ("filter", gate.to_string()),
-            WhyNot::NoSharedWord(words) => ("no_shared_word", format!("it shares no word with the query (looked for: {})", words.join(", "))),
+            WhyNot::NoSharedWord(words) => {
+                ("no_shared_word", format!("it shares no word with the query (looked for: {})", words.join(", ")))
+            }
             WhyNot::Crowded(n) => ("crowded", format!("{n} memories share rarer words with the query, and it is not among them")),
             WhyNot::BelowLimit(at, limit) => ("below_limit", format!("it is hit {at}, and {limit} are shown: --limit {at}")),
         };

@@ -15,6 +15,7 @@ pub mod injections;
 mod journal;
 pub mod layout;
 pub mod markdown;
+mod peek;
 mod projects;
 mod read;
 pub mod turns;
@@ -265,7 +266,8 @@ impl Store {
         if swaps.is_empty() {
             return Ok(receipt);
         }
-        let quiet = receipt.adopted.is_empty() && plan.changes.iter().all(|c| matches!(c, Change::Touch { .. }));
+        // Bookkeeping alone (use, progress of a transcript) is no step that a person would want back.
+        let quiet = receipt.adopted.is_empty() && plan.changes.iter().all(|c| matches!(c, Change::Touch { .. } | Change::Session(_)));
         let manifest = Manifest {
             command: plan.command.clone(),
             at: plan.at.clone(),

@@ -125,9 +125,8 @@ impl TurnStore {
                 }
             }
             let mut last = sql.prepare(&format!("SELECT max(seq) FROM turn_{key} WHERE session = ?1"))?;
-            let mut keep = sql.prepare(&format!(
-                "INSERT OR IGNORE INTO turn_{key} (id, session, seq, ts, speaker, text) VALUES (?1,?2,?3,?4,?5,?6)"
-            ))?;
+            let mut keep =
+                sql.prepare(&format!("INSERT OR IGNORE INTO turn_{key} (id, session, seq, ts, speaker, text) VALUES (?1,?2,?3,?4,?5,?6)"))?;
             let mut word = sql.prepare(&format!("INSERT INTO words_{key} (rowid, terms) VALUES (?1, ?2)"))?;
             let mut new = 0;
             for turn in turns {
@@ -240,7 +239,8 @@ impl TurnStore {
                  ORDER BY bm25(words_{key}), rowid LIMIT ?2) JOIN turn_{key} t USING (n)"
             ))?;
             let pair = |r: &rusqlite::Row<'_>| Ok((r.get(0)?, r.get(1)?));
-            let mut all: Vec<(String, i64)> = found.query_map(params![asked.join(" OR "), most as i64], pair)?.collect::<rusqlite::Result<_>>()?;
+            let mut all: Vec<(String, i64)> =
+                found.query_map(params![asked.join(" OR "), most as i64], pair)?.collect::<rusqlite::Result<_>>()?;
             if let Some((from, to)) = days {
                 let mut said = self.sql.prepare(&format!("SELECT session, seq FROM turn_{key} WHERE ts >= ?1 AND ts < ?2"))?;
                 all.extend(said.query_map([from, to], pair)?.collect::<rusqlite::Result<Vec<_>>>()?);

@@ -14,6 +14,9 @@ use crate::recall::score::days_between;
 use crate::store::index::{Doc, FIELDS};
 use crate::text::{stems, terms};
 
+/// How many words of a long prompt are looked for, the rarest that somebody has.
+const TERMS: usize = 120;
+
 /// How many memories of a project are looked at closely.
 pub const CANDIDATES: usize = 200;
 
@@ -61,7 +64,10 @@ pub fn find(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Re
     if docs == 0 || query.terms.is_empty() {
         return Ok(Vec::new());
     }
-    let asked = asked(corpora, &query, docs)?;
+    let mut asked = asked(corpora, &query, docs)?;
+    // Of a long prompt, the words that tell memories apart. Sorting keeps the order of equals.
+    asked.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
+    asked.truncate(TERMS);
     let mut forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
     forms.sort_unstable();
     forms.dedup();
@@ -108,7 +114,14 @@ fn asked(corpora: &[&dyn Corpus], query: &Query, docs: usize) -> Result<Vec<Aske
         }
         let common = docs >= 20 && held * 5 > docs;
         let telling = weight * telling(term) * if common { 0.5 } else { 1.0 };
-        all.push(Asked { held: held > 0, forms, weight, idf: bm25::idf(docs, held), rarity: bm25::rarity(docs, held), telling });
+        all.push(Asked {
+            held: held > 0,
+            forms,
+            weight,
+            idf: bm25::idf(docs, held),
+            rarity: if held > 0 { bm25::rarity(docs, held) } else { 0.0 },
+            telling,
+        });
     }
     Ok(all)
 }
@@ -208,13 +221,11 @@ fn telling(term: &str) -> f64 {
     common * size
 }
 
-/// Strength from which a hit is a match whatever else the query says: three telling Chinese pairs, two English words.
-const CLEAR: f64 = 2.0;
-/// Strength that is enough when the hit covers half of the query.
-const NARROW: f64 = 1.0;
+/// Strength and coverage that are enough together: a few telling words whatever else the query says, or fewer that are more of it.
+const CLEAR: [(f64, f64); 3] = [(2.0, 0.0), (1.2, 0.3), (0.6, 0.75)];
 
-/// Whether a hit is clearly about the query: it shares two telling words with it, or one that is half of it. For callers that
-/// must be silent in doubt (the prompt hook); a person who searches gets every hit.
+/// Whether a hit is clearly about the query: it shares two telling words with it, or one that is nearly all of it. For callers
+/// that must be silent in doubt (the prompt hook); a person who searches gets every hit.
 pub fn is_match(hit: &Hit) -> bool {
-    hit.strength >= CLEAR || (hit.strength >= NARROW && hit.coverage >= 0.5)
+    CLEAR.iter().any(|(strength, coverage)| hit.strength >= *strength && hit.coverage >= *coverage)
 }

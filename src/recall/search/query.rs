@@ -8,8 +8,8 @@ use regex::Regex;
 
 use crate::text::{stems, terms};
 
-/// A query is cut to this many terms, the first ones: a pasted page is no question.
-const MOST: usize = 96;
+/// A query is cut to this many terms, the first ones: a pasted book is no question.
+const MOST: usize = 2000;
 
 /// One query, parsed once.
 #[derive(Clone, Debug, PartialEq)]

@@ -257,8 +257,7 @@ impl Ranking<'_> {
             let mut best = vec![0.0_f64; sessions];
             for i in 0..n {
                 best[self.pool.session[i]] = best[self.pool.session[i]].max(row[i]);
-                let around: f64 =
-                    NEIGHBOURS.iter().filter_map(|(d, share)| Some(share * row[self.pool.neighbour(i, *d)?])).sum();
+                let around: f64 = NEIGHBOURS.iter().filter_map(|(d, share)| Some(share * row[self.pool.neighbour(i, *d)?])).sum();
                 if row[i] + around > 0.0 {
                     covered[i] += mass(term) * weight;
                 }

@@ -162,8 +162,10 @@ impl Index {
         }
         let mut done = Refreshed::default();
         let mut unword = sql.prepare(&format!("DELETE FROM words_{key} WHERE rowid = ?1"))?;
-        let mut reword = sql.prepare(&format!("INSERT INTO words_{key} (rowid, topic, keywords, summary, reason, evidence) VALUES (?1,?2,?3,?4,?5,?6)"))?;
-        let mut keep = sql.prepare(&format!("INSERT OR REPLACE INTO doc_{key} (n, id, words, sum, held, record) VALUES (?1,?2,?3,?4,?5,?6)"))?;
+        let mut reword = sql
+            .prepare(&format!("INSERT INTO words_{key} (rowid, topic, keywords, summary, reason, evidence) VALUES (?1,?2,?3,?4,?5,?6)"))?;
+        let mut keep =
+            sql.prepare(&format!("INSERT OR REPLACE INTO doc_{key} (n, id, words, sum, held, record) VALUES (?1,?2,?3,?4,?5,?6)"))?;
         for (record, terms, doc) in rows {
             let (words, sum) = (sum_of(terms), sum_of(&(record, doc.held, terms)));
             let place = old.remove(&doc.record.id);
@@ -232,16 +234,20 @@ impl Index {
         let key = place.key;
         let asked: Vec<String> = terms.iter().map(|t| format!("\"{t}\"")).collect();
         let read = || -> rusqlite::Result<Vec<(i64, i64)>> {
-            let mut matches = self.sql().prepare(&format!("SELECT bm25(words_{key}), rowid FROM words_{key} WHERE words_{key} MATCH ?1"))?;
+            let mut matches =
+                self.sql().prepare(&format!("SELECT bm25(words_{key}), rowid FROM words_{key} WHERE words_{key} MATCH ?1"))?;
             let score = |r: &rusqlite::Row<'_>| Ok(((r.get::<_, f64>(0)? * 1e6).round() as i64, r.get(1)?));
             matches.query_map([asked.join(" OR ")], score)?.collect()
         };
         let mut ranked = read().map_err(|e| failed(&e))?;
         ranked.sort_unstable();
-        let mut load = self.sql().prepare(&format!(
-            "SELECT d.record, d.held, d.sum, w.topic, w.keywords, w.summary, w.reason, w.evidence FROM doc_{key} d \
+        let mut load = self
+            .sql()
+            .prepare(&format!(
+                "SELECT d.record, d.held, d.sum, w.topic, w.keywords, w.summary, w.reason, w.evidence FROM doc_{key} d \
              JOIN words_{key} w ON w.rowid = d.n WHERE d.n = ?1"
-        )).map_err(|e| failed(&e))?;
+            ))
+            .map_err(|e| failed(&e))?;
         let mut found: Vec<Doc> = Vec::new();
         for group in ranked.chunk_by(|a, b| a.0 == b.0) {
             let mut same = Vec::new();
