@@ -5,6 +5,7 @@ use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
 use crate::model::plan::{Plan, ReviewItem};
 use crate::model::{self, Change, Id, Layer, Memory, Origin, State, Validity};
+use crate::reconcile::neighbours::Neighbours;
 use crate::reconcile::{conflict, duplicate};
 use crate::store::Snapshot;
 use crate::text::{redact, tags, words};
@@ -104,15 +105,17 @@ pub struct Noted {
 /// Plans to remember.
 pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> Noted {
     let mut plan = plan(snapshot, "remember", at);
-    let all = || snapshot.entries.iter().map(|e| &e.memory);
-    let known = all().find(|m| m.state == State::Valid && duplicate::same(m, memory)).map(|m| m.id.clone());
+    let all: Vec<&Memory> = snapshot.entries.iter().map(|e| &e.memory).collect();
+    let near = Neighbours::of(all.iter().copied()).near(memory);
+    let near = || near.iter().filter_map(|at| all.get(*at).copied());
+    let known = near().find(|m| m.state == State::Valid && duplicate::same(m, memory)).map(|m| m.id.clone());
     if let Some(id) = &known {
         plan.changes.push(Change::Confirm { id: id.clone(), evidence: None });
         return Noted { plan, known, disagrees: Vec::new() };
     }
     plan.changes.push(Change::Add(memory.clone()));
     let mut disagrees = Vec::new();
-    for older in all().filter(|m| matches!(m.state, State::Valid | State::Rejected)) {
+    for older in near().filter(|m| matches!(m.state, State::Valid | State::Rejected)) {
         let Some(clash) = conflict::clash(older, memory) else { continue };
         disagrees.push(older.id.clone());
         plan.changes.push(Change::Conflict {

@@ -252,9 +252,12 @@ impl Word {
     fn final_e(&mut self) {
         let Some(last) = self.b.last().copied() else { return };
         let keep = self.b.len() - 1;
-        if last == b'e' && (keep >= self.r2 || (keep >= self.r1 && !self.short_syllable(keep))) {
-            self.put(keep, "");
-        } else if last == b'l' && keep >= self.r2 && self.b.get(keep.wrapping_sub(1)) == Some(&b'l') {
+        let drop = match last {
+            b'e' => keep >= self.r2 || (keep >= self.r1 && !self.short_syllable(keep)),
+            b'l' => keep >= self.r2 && self.b.get(keep.wrapping_sub(1)) == Some(&b'l'),
+            _ => false,
+        };
+        if drop {
             self.put(keep, "");
         }
     }

@@ -74,10 +74,13 @@ pub fn of_text(text: &str) -> Vec<String> {
     out
 }
 
+/// A term and its weight.
+pub type Weighted = (String, f64);
+
 /// What a text asks for: each term once, with its weight (1; less for a single character and for parts of identifiers).
 /// Chinese function characters are left out, and only if nothing else remains they are all that is asked.
-pub fn of_query(text: &str) -> Vec<(String, f64)> {
-    let (mut terms, mut glue): (Vec<(String, f64)>, Vec<(String, f64)>) = (Vec::new(), Vec::new());
+pub fn of_query(text: &str) -> Vec<Weighted> {
+    let (mut terms, mut glue): (Vec<Weighted>, Vec<Weighted>) = (Vec::new(), Vec::new());
     for piece in pieces(text) {
         match piece {
             Piece::Word(word) => add(if is_stop(&word) { &mut glue } else { &mut terms }, stems::stem(&word), 1.0),
@@ -111,7 +114,7 @@ pub fn has_cjk(text: &str) -> bool {
     text.chars().any(is_cjk)
 }
 
-fn add(list: &mut Vec<(String, f64)>, term: String, weight: f64) {
+fn add(list: &mut Vec<Weighted>, term: String, weight: f64) {
     match list.iter_mut().find(|(t, _)| *t == term) {
         Some((_, old)) => *old = old.max(weight),
         None => list.push((term, weight)),

@@ -20,7 +20,8 @@ pub struct Whole {
 impl Whole {
     /// Analyses a project.
     pub fn of(snapshot: &Snapshot) -> Self {
-        let docs = Doc::all(snapshot);
+        let mut docs = Doc::all(snapshot);
+        docs.iter_mut().for_each(Doc::analyse);
         let mut holders: BTreeMap<String, usize> = BTreeMap::new();
         for doc in &docs {
             let mut terms: Vec<&String> = doc.terms.iter().flatten().collect();
@@ -96,10 +97,11 @@ pub enum WhyNot {
 
 /// The gate that kept a memory out of [`super::search`] with the same arguments.
 pub fn why_not(snapshots: &[&Snapshot], id: &Id, query: &str, options: &SearchOptions) -> WhyNot {
-    let Some(doc) = snapshots.iter().flat_map(|s| Doc::all(s)).find(|d| d.record.id == id.as_str()) else { return WhyNot::Elsewhere };
+    let Some(mut doc) = snapshots.iter().flat_map(|s| Doc::all(s)).find(|d| d.record.id == id.as_str()) else { return WhyNot::Elsewhere };
     if let Some(gate) = gate(&doc, options) {
         return WhyNot::Gate(gate);
     }
+    doc.analyse();
     let whole: Vec<Whole> = snapshots.iter().map(|s| Whole::of(s)).collect();
     let corpora: Vec<&dyn Corpus> = whole.iter().map(|w| w as &dyn Corpus).collect();
     let all = SearchOptions { limit: usize::MAX, ..options.clone() };

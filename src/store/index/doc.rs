@@ -22,23 +22,24 @@ pub struct Doc {
 }
 
 impl Doc {
-    /// Every memory of a project, in the order of the files.
+    /// Every memory of a project, in the order of the files, without terms: see [`Doc::analyse`].
     pub fn all(snapshot: &Snapshot) -> Vec<Self> {
         let held: std::collections::BTreeSet<_> = snapshot.hand_edits.iter().collect();
-        snapshot.entries.iter().map(|e| Self { held: held.contains(&e.memory.id), ..Self::of(snapshot, e) }).collect()
+        let doc = |e: &Entry| Self { record: snapshot.record(e), held: held.contains(&e.memory.id), ..Self::default() };
+        snapshot.entries.iter().map(doc).collect()
     }
 
-    fn of(snapshot: &Snapshot, entry: &Entry) -> Self {
-        let memory = &entry.memory;
+    /// Takes the record's words apart. Nothing but the record counts, so the same record has the same terms.
+    pub fn analyse(&mut self) {
+        let record = &self.record;
         let texts: [Vec<&str>; FIELDS] = [
-            memory.topic.iter().map(String::as_str).collect(),
-            memory.keywords.iter().map(String::as_str).collect(),
-            vec![&memory.summary],
-            [&memory.reason, &memory.rejected, &memory.how_to_apply].into_iter().flatten().map(String::as_str).collect(),
-            memory.evidence.iter().map(|e| e.quote.as_str()).collect(),
+            record.topic.iter().map(String::as_str).collect(),
+            record.keywords.iter().map(String::as_str).collect(),
+            vec![&record.summary],
+            [&record.reason, &record.rejected, &record.how_to_apply].into_iter().flatten().map(String::as_str).collect(),
+            record.evidence.iter().map(|e| e.quote.as_str()).collect(),
         ];
-        let terms = texts.map(|list| list.iter().flat_map(|text| terms::of_text(text)).collect());
-        Self { record: snapshot.record(entry), held: false, terms }
+        self.terms = texts.map(|list| list.iter().flat_map(|text| terms::of_text(text)).collect());
     }
 
     /// How many terms it has in all.

@@ -124,11 +124,12 @@ impl Index {
     fn write(&self, snapshot: &Snapshot, stamps: &str) -> Result<Refreshed> {
         let docs = Doc::all(snapshot);
         let mut rows = Vec::with_capacity(docs.len());
-        for doc in &docs {
-            rows.push((to_json(&doc.record)?, doc.terms.each_ref().map(|t| t.join(" ")), doc));
+        for doc in docs {
+            let record = to_json(&doc.record)?;
+            rows.push(New { sum: sum_of(&(&record, doc.held)), record, doc });
         }
         self.sql().execute_batch("BEGIN IMMEDIATE").map_err(|e| failed(&e))?;
-        match self.write_rows(&snapshot.project, &rows, stamps) {
+        match self.write_rows(&snapshot.project, rows, stamps) {
             Ok(done) => self.end().map(|()| done),
             Err(error) => {
                 // The first error is the one to tell.
@@ -138,48 +139,49 @@ impl Index {
         }
     }
 
-    fn write_rows(&self, project: &str, rows: &[(String, [String; FIELDS], &Doc)], stamps: &str) -> rusqlite::Result<Refreshed> {
+    fn write_rows(&self, project: &str, rows: Vec<New>, stamps: &str) -> rusqlite::Result<Refreshed> {
         let sql = self.sql();
-        let length: usize = rows.iter().map(|(_, _, doc)| doc.length()).sum();
         sql.execute(
-            "INSERT INTO project (name, stamps, docs, length) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (name) DO UPDATE SET \
-             stamps = ?2, docs = ?3, length = ?4",
-            params![project, stamps, rows.len() as i64, length as i64],
+            "INSERT INTO project (name, stamps, docs, length) VALUES (?1, ?2, ?3, 0) ON CONFLICT (name) DO UPDATE SET stamps = ?2, docs = ?3",
+            params![project, stamps, rows.len() as i64],
         )?;
         let key: i64 = sql.query_row("SELECT key FROM project WHERE name = ?1", [project], |r| r.get(0))?;
         sql.execute_batch(&format!(
-            "CREATE TABLE IF NOT EXISTS doc_{key} (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, words INTEGER NOT NULL, \
-             sum INTEGER NOT NULL, held INTEGER NOT NULL, record TEXT NOT NULL); \
+            "CREATE TABLE IF NOT EXISTS doc_{key} (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sum INTEGER NOT NULL, \
+             words INTEGER NOT NULL, length INTEGER NOT NULL, held INTEGER NOT NULL, record TEXT NOT NULL); \
              CREATE VIRTUAL TABLE IF NOT EXISTS words_{key} USING fts5(topic, keywords, summary, reason, evidence, \
              tokenize = \"ascii tokenchars '.+#'\"); \
              CREATE VIRTUAL TABLE IF NOT EXISTS vocab_{key} USING fts5vocab(words_{key}, 'row')"
         ))?;
-        let mut old: BTreeMap<String, (i64, i64, i64)> = BTreeMap::new();
-        let mut all = sql.prepare(&format!("SELECT id, n, words, sum FROM doc_{key}"))?;
-        for row in all.query_map([], |r| Ok((r.get(0)?, (r.get(1)?, r.get(2)?, r.get(3)?))))? {
+        let mut old: BTreeMap<String, Old> = BTreeMap::new();
+        let mut all = sql.prepare(&format!("SELECT id, n, sum, words FROM doc_{key}"))?;
+        for row in all.query_map([], |r| Ok((r.get(0)?, Old { n: r.get(1)?, sum: r.get(2)?, words: r.get(3)? })))? {
             let (id, place) = row?;
             old.insert(id, place);
         }
         let mut done = Refreshed::default();
         let mut unword = sql.prepare(&format!("DELETE FROM words_{key} WHERE rowid = ?1"))?;
-        let mut reword = sql
-            .prepare(&format!("INSERT INTO words_{key} (rowid, topic, keywords, summary, reason, evidence) VALUES (?1,?2,?3,?4,?5,?6)"))?;
-        let mut keep =
-            sql.prepare(&format!("INSERT OR REPLACE INTO doc_{key} (n, id, words, sum, held, record) VALUES (?1,?2,?3,?4,?5,?6)"))?;
-        for (record, terms, doc) in rows {
-            let (words, sum) = (sum_of(terms), sum_of(&(record, doc.held, terms)));
+        let mut reword = sql.prepare(&format!(
+            "INSERT INTO words_{key} (rowid, topic, keywords, summary, reason, evidence) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+        ))?;
+        let mut keep = sql.prepare(&format!(
+            "INSERT OR REPLACE INTO doc_{key} (n, id, sum, words, length, held, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+        ))?;
+        for New { record, sum, mut doc } in rows {
             let place = old.remove(&doc.record.id);
-            if place.is_some_and(|(_, _, s)| s == sum) {
+            if place.as_ref().is_some_and(|p| p.sum == sum) {
                 continue;
             }
-            let n = place.map(|(n, _, _)| n);
-            keep.execute(params![n, doc.record.id, words, sum, doc.held, record])?;
+            doc.analyse();
+            let terms = doc.terms.each_ref().map(|t| t.join(" "));
+            let words = sum_of(&terms);
+            keep.execute(params![place.as_ref().map(|p| p.n), doc.record.id, sum, words, doc.length() as i64, doc.held, record])?;
             done.written += 1;
-            if place.is_some_and(|(_, w, _)| w == words) {
+            if place.as_ref().is_some_and(|p| p.words == words) {
                 continue;
             }
-            let n = match n {
-                Some(n) => {
+            let n = match place {
+                Some(Old { n, .. }) => {
                     unword.execute([n])?;
                     n
                 }
@@ -189,11 +191,12 @@ impl Index {
             reword.execute(params![n, topic, keywords, summary, reason, evidence])?;
         }
         let mut undoc = sql.prepare(&format!("DELETE FROM doc_{key} WHERE n = ?1"))?;
-        for (n, _, _) in old.values() {
+        for Old { n, .. } in old.values() {
             unword.execute([n])?;
             undoc.execute([n])?;
             done.removed += 1;
         }
+        sql.execute_batch(&format!("UPDATE project SET length = (SELECT coalesce(sum(length), 0) FROM doc_{key}) WHERE key = {key}"))?;
         Ok(done)
     }
 
@@ -244,7 +247,7 @@ impl Index {
         let mut load = self
             .sql()
             .prepare(&format!(
-                "SELECT d.record, d.held, d.sum, w.topic, w.keywords, w.summary, w.reason, w.evidence FROM doc_{key} d \
+                "SELECT d.record, d.held, d.sum, d.words, w.topic, w.keywords, w.summary, w.reason, w.evidence FROM doc_{key} d \
              JOIN words_{key} w ON w.rowid = d.n WHERE d.n = ?1"
             ))
             .map_err(|e| failed(&e))?;
@@ -253,8 +256,8 @@ impl Index {
             let mut same = Vec::new();
             for (_, n) in group {
                 let row = load.query_row([n], |r| {
-                    let terms: [String; FIELDS] = [r.get(3)?, r.get(4)?, r.get(5)?, r.get(6)?, r.get(7)?];
-                    Ok((r.get::<_, String>(0)?, r.get::<_, bool>(1)?, r.get::<_, i64>(2)?, terms))
+                    let terms: [String; FIELDS] = [r.get(4)?, r.get(5)?, r.get(6)?, r.get(7)?, r.get(8)?];
+                    Ok(Row { record: r.get(0)?, held: r.get(1)?, sum: r.get(2)?, words: r.get(3)?, terms })
                 });
                 let doc = doc_of(row.map_err(|e| failed(&e))?)?;
                 if accept(&doc) {
@@ -272,16 +275,37 @@ impl Index {
     }
 }
 
-/// A row as it was read: record, held, checksum, terms.
-type Row = (String, bool, i64, [String; FIELDS]);
+/// A memory to be written; its terms are made only if it is new.
+struct New {
+    doc: Doc,
+    record: String,
+    /// Of record and `held`: tells whether it has changed.
+    sum: i64,
+}
 
-fn doc_of((record, held, sum, terms): Row) -> Result<Doc> {
+/// What is there of a memory.
+struct Old {
+    n: i64,
+    sum: i64,
+    words: i64,
+}
+
+/// A row as it was read, with the checksums of its two halves.
+struct Row {
+    record: String,
+    held: bool,
+    sum: i64,
+    words: i64,
+    terms: [String; FIELDS],
+}
+
+fn doc_of(row: Row) -> Result<Doc> {
     let damaged = || Error::failure("the search index is damaged").hint("`claude-mem reindex` makes it anew");
-    if sum_of(&(&record, held, &terms)) != sum {
+    if sum_of(&(&row.record, row.held)) != row.sum || sum_of(&row.terms) != row.words {
         return Err(damaged());
     }
-    let terms = terms.map(|t| t.split(' ').filter(|t| !t.is_empty()).map(str::to_owned).collect());
-    Ok(Doc { record: serde_json::from_str(&record).map_err(|_| damaged())?, held, terms })
+    let terms = row.terms.map(|t| t.split(' ').filter(|t| !t.is_empty()).map(str::to_owned).collect());
+    Ok(Doc { record: serde_json::from_str(&row.record).map_err(|_| damaged())?, held: row.held, terms })
 }
 
 /// A checksum against damage, not against people.
