@@ -201,6 +201,7 @@ fn work(app: &App) -> Result<usize> {
         concurrency: 1,
         max_supersedes: app.config.number("store.max_supersedes") as usize,
         dry_run: false,
+        keep_turns: app.config.switch("search.keep_turns"),
         on_file: &|_: &Path| {},
     };
     let read = |item: &Item| {
