@@ -204,7 +204,6 @@ fn work(app: &App) -> Result<usize> {
         max_supersedes: app.config.number("store.max_supersedes") as usize,
         keep_turns: app.config.switch("search.keep_turns"),
         dry_run: false,
-        keep_turns: app.config.switch("search.keep_turns"),
         on_file: &|_: &Path| {},
     };
     let read = |item: &Item| {

@@ -12,6 +12,7 @@ mod cli;
 mod crash;
 mod extract;
 mod ground;
+mod hook_reader;
 mod hooks;
 mod install;
 mod mcp;
