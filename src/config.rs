@@ -215,13 +215,13 @@ pub fn example() -> String {
 /// # Errors
 /// [`Kind::Usage`] for an unknown key or a value of the wrong type, [`Kind::Config`] for a file that is not TOML.
 pub fn set(path: &Path, text: &str, key: &str, value: &str) -> Result<String> {
-    let setting = find(key).ok_or_else(|| Error::new(Kind::Usage, format!("there is no setting `{key}`")).hint(nearest(key)))?;
+    let setting = find(key).ok_or_else(|| unknown(key))?;
     let default = parse(setting.default).unwrap_or(Value::Boolean(false));
     let new = match default {
         Value::String(_) => Some(Value::String(value.to_owned())),
         _ => parse(value).and_then(|v| fit(v, &default)),
     };
-    let new = new.ok_or_else(|| Error { kind: Kind::Usage, ..mistyped("the command line", setting, &default) })?;
+    let new = new.ok_or_else(|| Error { kind: Kind::Usage, ..mistyped("", setting, &default) })?;
     if !setting.choices.is_empty() && !setting.choices.contains(&value) {
         let message = format!("{key} cannot be {value:?}");
         return Err(Error::new(Kind::Usage, message).hint(format!("use one of: {}", setting.choices.join(", "))));
@@ -233,6 +233,11 @@ pub fn set(path: &Path, text: &str, key: &str, value: &str) -> Result<String> {
         None => document[key] = toml_edit::value(item),
     }
     Ok(document.to_string())
+}
+
+/// There is no such setting; the hint names the one that was meant, if any looks like it.
+pub fn unknown(key: &str) -> Error {
+    Error::new(Kind::Usage, format!("there is no setting `{key}`")).hint(nearest(key))
 }
 
 fn find(key: &str) -> Option<&'static Setting> {
@@ -250,9 +255,10 @@ fn parse(text: &str) -> Option<Value> {
 /// The value if it has the type of the default; a whole number may stand for a decimal one.
 fn fit(value: Value, default: &Value) -> Option<Value> {
     match (value, default) {
-        (Value::Integer(n), Value::Float(_)) => Some(Value::Float(n as f64)),
+        (Value::Integer(n), Value::Float(_)) => (n >= 0).then_some(Value::Float(n as f64)),
         (Value::Integer(n), Value::Integer(_)) => (n >= 0).then_some(Value::Integer(n)),
         (Value::Array(list), Value::Array(_)) => list.iter().all(Value::is_str).then_some(Value::Array(list)),
+        (Value::Float(n), Value::Float(_)) => (n >= 0.0).then_some(Value::Float(n)),
         (value, default) => value.same_type(default).then_some(value),
     }
 }
@@ -282,11 +288,12 @@ fn mistyped(place: &str, setting: &Setting, default: &Value) -> Error {
     let wanted = match default {
         Value::Boolean(_) => "true or false",
         Value::Integer(_) => "a whole number, 0 or more",
-        Value::Float(_) => "a number",
+        Value::Float(_) => "a number, 0 or more",
         Value::Array(_) => "a list of texts",
         _ => "a text in quotes",
     };
-    Error::new(Kind::Config, format!("{place}: {} must be {wanted}", setting.key)).hint(format!("the default is {}", setting.default))
+    let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+    Error::new(Kind::Config, format!("{place}{} must be {wanted}", setting.key)).hint(format!("the default is {}", setting.default))
 }
 
 fn place(source: &Source, path: &Path) -> String {

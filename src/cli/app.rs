@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::{MemoryRecord, Plan};
-use crate::model::{Id, Memory};
+use crate::model::{Code, Id, Layer, Memory};
 pub use crate::store::identity::Here;
 use crate::store::{Entry, GLOBAL, Receipt, Snapshot, Store};
 
@@ -30,10 +30,15 @@ pub struct App<'a> {
 impl<'a> App<'a> {
     /// Finds the memory folder and reads the settings; touches nothing.
     pub fn new(env: &'a Env, ui: Ui, home: Option<PathBuf>, project: Option<String>) -> Result<Self> {
+        let named = home.is_some();
         let home = match home.or_else(|| env.var("CLAUDE_MEM_HOME").map(PathBuf::from)) {
             Some(home) => env.absolute(&home),
             None => env.user_home()?.join(".claude-mem"),
         };
+        if home.exists() && !home.is_dir() {
+            let hint = if named { "--home wants the folder of the memories" } else { "CLAUDE_MEM_HOME wants the folder of the memories" };
+            return Err(Error::new(Kind::Usage, format!("{} is not a folder", home.display())).hint(hint));
+        }
         let config = Config::load(&home, env)?;
         Ok(Self { env, ui, config, home, project })
     }
@@ -236,6 +241,53 @@ pub fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
     pairs.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
 }
 
+/// A layer for people: `long-term`.
+pub fn layer_name(layer: Layer) -> String {
+    layer.name().replace('_', "-")
+}
+
+/// Why a candidate is not sure, in words; with `--verbose` the code stands behind each.
+pub fn reasons(ui: &Ui, codes: &[Code]) -> String {
+    let say =
+        |code: &Code| if ui.wishes.verbose { format!("{} ({})", code_words(*code), code.name()) } else { code_words(*code).to_owned() };
+    codes.iter().map(say).collect::<Vec<_>>().join(", ")
+}
+
+/// The checks' codes for people.
+fn code_words(code: Code) -> &'static str {
+    match code {
+        Code::EQuote => "its quote was not said",
+        Code::EShort => "its quote proves too little",
+        Code::ERole => "not the user's own words",
+        Code::ENumber => "names a number or name that was not said",
+        Code::ECover => "says more than was said",
+        Code::ENeg => "a negation was lost or added",
+        Code::EOverturned => "taken back later",
+        Code::EEcho => "our own memory read back",
+        Code::ESecret => "holds a secret",
+        Code::EInject => "speaks to an AI, and not from the user",
+        Code::ELiteralNull => "holds a placeholder",
+        Code::ELong => "too long",
+        Code::EDate => "a date that cannot be",
+        Code::ETombstone => "turned down before",
+        Code::ESchema => "not in the form asked for",
+        Code::Weak => "only hinted at",
+        Code::UnknownPointer => "points to a memory that is not there",
+    }
+}
+
+/// A problem for people: where and what; the code only with `--verbose`.
+pub fn problem_line(ui: &Ui, problem: &crate::error::Problem) -> String {
+    let text = problem.to_string();
+    let code = format!(" ({})", problem.code);
+    ui.foreign(if ui.wishes.verbose { &text } else { text.strip_suffix(&code).unwrap_or(&text) })
+}
+
+/// What to say when a project has nothing yet.
+pub fn nothing_yet(project: &str) -> String {
+    format!("no memories in project {project} yet; start with: claude-mem ingest --all-history")
+}
+
 /// One memory on one line: id, kind, layer, summary, and its state if it does not hold.
 pub fn one_line(ui: &Ui, memory: &Memory) -> String {
     let state = match memory.state {
@@ -246,7 +298,7 @@ pub fn one_line(ui: &Ui, memory: &Memory) -> String {
         "{}  {:<10} {:<9}  {}{state}",
         paint(style::HINT, memory.id.as_str()),
         memory.kind.name(),
-        memory.layer.name().replace('_', "-"),
+        layer_name(memory.layer),
         ui.foreign(&memory.summary)
     )
 }

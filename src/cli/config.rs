@@ -24,11 +24,17 @@ enum Action {
     Path,
     /// Print a file with every setting, documented, to start from
     Example,
+    /// The value of one
+    Get {
+        /// Name, like inject.budget
+        key: String,
+    },
     /// Set one, keeping the rest of the file as it is
     Set {
         /// Name, like inject.budget
         key: String,
         /// Value
+        #[arg(allow_hyphen_values = true)]
         value: String,
     },
 }
@@ -48,9 +54,14 @@ impl ConfigArgs {
                 Ok(())
             }
             Some(Action::Example) => {
-                app.ui.data(&config::example());
+                if app.ui.wishes.json {
+                    app.ui.object("config", fields([("text", config::example().into())]));
+                } else {
+                    app.ui.data(&config::example());
+                }
                 Ok(())
             }
+            Some(Action::Get { key }) => get(app, key),
             Some(Action::Set { key, value }) => set(app, key, value),
         }
     }
@@ -69,6 +80,17 @@ fn show(app: &App) -> Result<()> {
     for (key, value, source) in app.config.rows() {
         let from = paint(style::DIM, &format!("({})", origin(source)));
         app.ui.line(&format!("{} = {} {from}", paint(style::STRONG, key), app.ui.foreign(&value.to_string())));
+    }
+    Ok(())
+}
+
+fn get(app: &App, key: &str) -> Result<()> {
+    let Some((_, value, source)) = app.config.rows().find(|(name, ..)| *name == key) else { return Err(config::unknown(key)) };
+    if app.ui.wishes.json {
+        app.ui.object("config", fields([("key", key.into()), ("value", json(value)?), ("source", origin(source).into())]));
+    } else {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        app.ui.data(&format!("{text}\n"));
     }
     Ok(())
 }
@@ -93,6 +115,7 @@ fn set(app: &App, key: &str, value: &str) -> Result<()> {
         disk::create_dir(&app.home)?;
         disk::write(path, new.as_bytes())?;
     }
-    app.ui.say(&format!("{key} = {value} in {}", path.display()));
+    let row = fields([("key", key.into()), ("value", value.into()), ("path", path.display().to_string().into())]);
+    app.ui.done("config", row, ("set", "set"), &format!("{key} = {value} in {}", path.display()));
     Ok(())
 }

@@ -4,9 +4,10 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::app::{App, fields, json, one_line, record};
+use super::app::{App, fields, json, layer_name, one_line, record};
 use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
+use crate::extract::ground;
 use crate::model::{self, Change, Layer, Memory, State, Validity};
 use crate::store::markdown::Document;
 use crate::text::words;
@@ -38,20 +39,85 @@ pub struct EditArgs {
     /// Holds until this day; `lasting` for no end
     #[arg(long, value_name = "YYYY-MM-DD")]
     until: Option<String>,
+    /// A word to find it by; may be repeated; replaces those it has
+    #[arg(long, short, value_name = "WORD")]
+    keyword: Vec<String>,
     /// Never decays, comes first
     #[arg(long, value_name = "BOOL")]
     pin: Option<bool>,
 }
 
-/// The only entry of a text, or what is wrong with it.
-fn one_entry(text: &str, layer: Layer) -> Result<Memory, String> {
-    let document = Document::parse(text, layer);
+/// The entry that an edited text holds, or what is wrong with it. Nothing that was typed may get lost silently: what cannot be
+/// read, and what has no place in an entry, is named with its line.
+fn one_entry(text: &str, old: &Memory) -> Result<Memory, String> {
+    let document = Document::parse(text, old.layer);
     let entries: Vec<_> = document.entries().collect();
-    match entries.as_slice() {
-        [one] if one.entry.readable => Ok(one.entry.memory.clone()),
-        [_] => Err(document.problems().first().map(ToString::to_string).unwrap_or_else(|| "its YAML block cannot be read".to_owned())),
-        many => Err(format!("it holds {} entries instead of one", many.len())),
+    let [one] = entries.as_slice() else { return Err(format!("it holds {} entries instead of one", entries.len())) };
+    if let Some(problem) = document.problems().first() {
+        return Err(match problem.line {
+            Some(line) => format!("line {line}: {}", problem.detail),
+            None => problem.detail.clone(),
+        });
     }
+    if one.entry.id.as_ref() != Some(&old.id) {
+        return Err(format!("its YAML block with the line `id: {}` is gone", old.id));
+    }
+    match homeless(text, &one.entry.memory) {
+        Some((line, what)) => Err(format!("line {line} has no place in an entry: {what}")),
+        None => Ok(one.entry.memory.clone()),
+    }
+}
+
+/// The first line outside the YAML block that the memory does not say, with its number.
+fn homeless<'a>(text: &'a str, memory: &Memory) -> Option<(usize, &'a str)> {
+    let bare = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    let mut printed = Document::parse("", memory.layer);
+    printed.insert(memory);
+    let kept = bare(&printed.render());
+    // A label may be typed in many ways; what stands behind it counts.
+    let behind_label = |line: &str| line.split_once([':', '：']).is_some_and(|(_, rest)| kept.contains(&bare(rest)));
+    let mut fenced = false;
+    let outside = text.lines().enumerate().filter(|(_, line)| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fence && !fenced
+    });
+    let mut lost = outside.filter(|(_, line)| !kept.contains(&bare(line)) && !behind_label(line));
+    lost.next().map(|(at, line)| (at + 1, line.trim()))
+}
+
+/// What differs, as `name: old → new`.
+fn changes(old: &Memory, new: &Memory) -> Vec<String> {
+    let until = |m: &Memory| m.validity.until_date().map_or_else(|| m.validity.name().to_owned(), |day| format!("until {day}"));
+    let text = |t: &Option<String>| t.clone().unwrap_or_default();
+    let fields: [(&str, fn(&Memory) -> String); 5] = [
+        ("summary", |m| m.summary.clone()),
+        ("kind", |m| m.kind.name().to_owned()),
+        ("layer", |m| layer_name(m.layer)),
+        ("state", |m| m.state.name().to_owned()),
+        ("keywords", |m| m.keywords.join(", ")),
+    ];
+    let mut pairs: Vec<(&str, String, String)> = fields.iter().map(|(name, get)| (*name, get(old), get(new))).collect();
+    pairs.push(("validity", until(old), until(new)));
+    for (name, a, b) in [
+        ("why", &old.reason, &new.reason),
+        ("topic", &old.topic, &new.topic),
+        ("not", &old.rejected, &new.rejected),
+        ("apply", &old.how_to_apply, &new.how_to_apply),
+        ("scope", &old.scope, &new.scope),
+        ("branch", &old.branch, &new.branch),
+        ("ends when", &old.lapses_when, &new.lapses_when),
+    ] {
+        pairs.push((name, text(a), text(b)));
+    }
+    pairs.push(("pinned", old.pinned.to_string(), new.pinned.to_string()));
+    let shown = |text: String| if text.is_empty() { "nothing".to_owned() } else { text };
+    let mut lines: Vec<String> =
+        pairs.into_iter().filter(|(_, a, b)| a != b).map(|(name, a, b)| format!("{name}: {} → {}", shown(a), shown(b))).collect();
+    if lines.is_empty() {
+        lines.push("other fields changed".to_owned());
+    }
+    lines
 }
 
 impl EditArgs {
@@ -82,6 +148,9 @@ impl EditArgs {
         let given = |field: &Option<String>, old: Option<String>| field.clone().map(|t| Some(t).filter(|t| !t.is_empty())).unwrap_or(old);
         memory.reason = given(&self.why, memory.reason);
         memory.topic = given(&self.topic, memory.topic);
+        if !self.keyword.is_empty() {
+            memory.keywords = ground::keywords(&self.keyword, memory.topic.as_deref(), &memory.summary);
+        }
         memory.pinned = self.pin.unwrap_or(memory.pinned);
         Ok(memory)
     }
@@ -106,12 +175,8 @@ impl EditArgs {
             return Err(Error::failure(format!("the editor ended with {status}, so nothing was changed")).hint("edit again, or use flags"));
         }
         let after = std::fs::read_to_string(file.path()).map_err(failed)?;
-        let read = one_entry(&after, old.layer);
-        match read {
-            Ok(mut memory) => {
-                memory.id = old.id.clone();
-                Ok(memory)
-            }
+        match one_entry(&after, old) {
+            Ok(memory) => Ok(memory),
             Err(what) => {
                 let kept = file.into_temp_path().keep().map_err(|e| Error::failure(format!("the edited text could not be kept: {e}")))?;
                 Err(Error::failure(format!("the edited entry cannot be read: {what}"))
@@ -122,7 +187,7 @@ impl EditArgs {
 
     fn has_flags(&self) -> bool {
         let texts = [&self.summary, &self.why, &self.topic, &self.kind, &self.layer, &self.state, &self.until];
-        texts.iter().any(|t| t.is_some()) || self.pin.is_some()
+        texts.iter().any(|t| t.is_some()) || self.pin.is_some() || !self.keyword.is_empty()
     }
 
     /// Runs it.
@@ -141,8 +206,13 @@ impl EditArgs {
                 .hint("say it in one short line"));
         }
         if memory == entry.memory {
-            app.ui.say("nothing was changed");
+            app.ui.unchanged();
             return Ok(());
+        }
+        if let Some(day) =
+            memory.validity.until_date().filter(|day| *day < app.env.today().as_str() && memory.validity != entry.memory.validity)
+        {
+            app.ui.warn(&format!("{day} is past, so it will not be given to any conversation"));
         }
         app.update(&store, &snapshot.project, &mut |now| {
             if now.entry(&memory.id).map(|e| &e.memory) != Some(&entry.memory) {
@@ -153,13 +223,59 @@ impl EditArgs {
             plan.changes.push(Change::Amend(memory.clone()));
             Ok(plan)
         })?;
-        if app.ui.wishes.json {
+        if app.ui.wishes.json && !app.ui.wishes.dry_run {
             let (snapshot, entry) = app.find(&store, memory.id.as_str())?;
             app.ui.object("edit", fields([("memories", json(&[record(&snapshot, &entry)])?)]));
-        } else {
-            let verb = if app.ui.wishes.dry_run { "would be" } else { "is now" };
-            app.ui.line(&format!("{} {}", paint(style::GOOD, verb), one_line(&app.ui, &memory)));
+            return Ok(());
+        }
+        let changed = changes(&entry.memory, &memory);
+        app.ui.done("edit", fields([("changes", json(&changed)?)]), ("changed", "change"), &one_line(&app.ui, &memory));
+        if !app.ui.wishes.json {
+            for change in &changed {
+                app.ui.report(&paint(style::DIM, &format!("  {}", app.ui.foreign(change))));
+            }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Id;
+
+    fn memory() -> Memory {
+        let mut memory = Memory::new(Id::from_bits(7), Layer::Working, model::Kind::Decision, "支付回调用订单号做唯一索引");
+        memory.topic = Some("支付".into());
+        memory.reason = Some("回调可能重复".into());
+        memory
+    }
+
+    fn printed() -> String {
+        let mut document = Document::parse("", Layer::Working);
+        document.insert(&memory());
+        document.render()
+    }
+
+    #[test]
+    fn what_was_printed_is_read_back() {
+        assert_eq!(one_entry(&printed(), &memory()), Ok(memory()));
+        let relabelled = printed().replace("**Why:** 回调可能重复", "原因：回调可能重复，也可能乱序");
+        assert_eq!(one_entry(&relabelled, &memory()).unwrap().reason.as_deref(), Some("回调可能重复，也可能乱序"));
+    }
+
+    #[test]
+    fn nothing_typed_is_lost_silently() {
+        for (text, says) in [
+            (format!("a line above\n\n{}", printed()), "line 1 has no place in an entry: a line above"),
+            (printed().replace("kind: decision", "kind: banana"), "banana"),
+            (printed().replace("```yaml\n", ""), "YAML block"),
+            (format!("{}\n一段说明\n", printed()), "一段说明"),
+            (format!("{}\n## Another topic\n", printed()), "Another topic"),
+            (String::new(), "0 entries"),
+        ] {
+            let refused = one_entry(&text, &memory()).unwrap_err();
+            assert!(refused.contains(says), "{refused:?} does not say {says:?}");
+        }
     }
 }

@@ -43,16 +43,17 @@ impl ForgetArgs {
         }
         if !app.ui.wishes.json {
             for (_, memory) in &chosen {
-                app.ui.line(&format!("{} {}", paint(style::BAD, "-"), one_line(&app.ui, memory)));
+                app.ui.report(&format!("{} {}", paint(style::BAD, "-"), one_line(&app.ui, memory)));
             }
         }
         let number = count(chosen.len(), "memory", "memories");
+        let gone: Vec<Id> = chosen.iter().map(|(_, m)| m.id.clone()).collect();
         if app.ui.wishes.dry_run {
-            app.ui.say(&format!("{number} would be forgotten"));
+            app.ui.done("forget", fields([("forgotten", ids(&gone))]), ("forgot", "forget"), &number);
             return Ok(());
         }
         if !app.ui.confirm(&format!("forget {number}?"))? {
-            app.ui.say("nothing was changed");
+            app.ui.unchanged();
             return Ok(());
         }
         let mut projects: Vec<&String> = chosen.iter().map(|(p, _)| p).collect();
@@ -61,12 +62,9 @@ impl ForgetArgs {
             let mine = || chosen.iter().filter(|(p, _)| p == project).map(|(_, m)| m);
             app.update(&store, project, &mut |snapshot| Ok(by_hand::forget(snapshot, mine(), &app.env.now())))?;
         }
-        let gone: Vec<Id> = chosen.iter().map(|(_, m)| m.id.clone()).collect();
-        if app.ui.wishes.json {
-            app.ui.object("forget", fields([("forgotten", ids(&gone))]));
-        } else {
-            app.ui.line(&format!("forgot {number}; `claude-mem undo` brings them back"));
-        }
+        let them = if chosen.len() == 1 { "it" } else { "them" };
+        let what = format!("{number}; `claude-mem undo` brings {them} back");
+        app.ui.done("forget", fields([("forgotten", ids(&gone))]), ("forgot", "forget"), &what);
         Ok(())
     }
 

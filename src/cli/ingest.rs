@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::app::{App, fields, ids, json as to_json};
+use super::app::{App, fields, ids, json as to_json, layer_name, problem_line, reasons};
 use super::belongs::Belongs;
 use super::ui::{Ui, count, paint, style};
 use crate::error::{Error, Kind, Result};
@@ -60,9 +60,10 @@ impl IngestArgs {
         let since = self.since.as_deref().map(day).transpose()?;
         let (files, _spool) = self.files(app)?;
         for problem in &files.problems {
-            app.ui.warn(&problem.to_string());
+            app.ui.warn(&problem_line(&app.ui, problem));
         }
         let store = app.store()?;
+        let first = !store.history()?.iter().any(|h| h.command == "ingest");
         let wanted = Wanted {
             extractor: self.extractor.as_deref(),
             max_cost: self.max_cost,
@@ -88,20 +89,60 @@ impl IngestArgs {
             keep_turns: app.config.switch("search.keep_turns"),
             on_file: &|path: &Path| {
                 bar.inc(1);
-                bar.set_message(app.ui.foreign(&path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()));
+                bar.set_message(app.ui.beside_bar(&path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()));
             },
         };
         if self.plan {
             return plan(app, &run, &files);
         }
-        let outcome = ingest::ingest(&run, &files);
+        let mut outcome = ingest::ingest(&run, &files);
         bar.finish_and_clear();
         if app.ui.wishes.json {
             app.ui.object("ingest", report_json(&outcome)?);
-        } else {
-            receipt(app, &chosen.why, &outcome, files.files.len());
         }
-        finish(outcome, files.files.len())
+        for (path, error) in &mut outcome.unreadable {
+            error.message = error.message.replace(&path.display().to_string(), &self.as_typed(app, path));
+        }
+        let one = files.files.len() == 1;
+        // One file that holds nothing is the error itself, and nothing else is to be said.
+        let nothing = one && outcome.sessions.iter().all(|s| s.session.is_empty()) && outcome.older == 0;
+        if !app.ui.wishes.json && (!nothing || app.ui.wishes.verbose) {
+            receipt(app, if first { &chosen.why } else { chosen.why.trim_end_matches(backend::NO_KEY) }, &outcome, one, first);
+            if outcome.older > 0 {
+                let older = count(outcome.older, "conversation is", "conversations are");
+                app.ui.say(&format!("{older} older than {}", since.as_deref().unwrap_or_default()));
+            }
+        }
+        self.finish(app, outcome, files.files.len())
+    }
+
+    /// A path in the words of the command line.
+    fn as_typed(&self, app: &App, path: &Path) -> String {
+        let typed = self.paths.iter().find(|p| app.env.absolute(p) == path);
+        let relative = || path.strip_prefix(&app.env.cwd).ok().filter(|_| self.paths.iter().any(|p| p.is_relative()));
+        typed.map(PathBuf::as_path).or_else(relative).unwrap_or(path).display().to_string()
+    }
+
+    /// The exit code: a failure that ended the run, else whether anything could be read at all.
+    fn finish(&self, app: &App, outcome: Outcome, files: usize) -> Result<()> {
+        if let Some(failure) = outcome.failure.or_else(|| outcome.sessions.iter().find_map(|s| s.failure.clone())) {
+            return Err(failure);
+        }
+        let unreadable = outcome.unreadable.len();
+        match (outcome.unreadable.into_iter().next(), outcome.sessions.as_slice()) {
+            (Some((_, error)), _) if files == 1 => Err(error),
+            (Some(_), []) if outcome.older == 0 => {
+                Err(Error::new(Kind::NoTranscript, format!("none of {unreadable} files is a transcript"))
+                    .hint("--verbose says what is wrong with each"))
+            }
+            (None, [only]) if files == 1 && only.session.is_empty() => {
+                let why = only.problems.first().map(|p| format!(": {}", problem_line(&app.ui, p))).unwrap_or_default();
+                let source = self.as_typed(app, Path::new(&only.source));
+                Err(Error::new(Kind::NoTranscript, format!("{source} holds no conversation{why}"))
+                    .hint("check that it is a whole transcript"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The files, and the temporary file that holds stdin as long as it is needed.
@@ -201,24 +242,6 @@ fn plan(app: &App, run: &Run<'_>, files: &Sources) -> Result<()> {
     Ok(())
 }
 
-/// The exit code: a failure that ended the run, else whether anything could be read at all.
-fn finish(outcome: Outcome, files: usize) -> Result<()> {
-    if let Some(failure) = outcome.failure.or_else(|| outcome.sessions.iter().find_map(|s| s.failure.clone())) {
-        return Err(failure);
-    }
-    match (outcome.unreadable.into_iter().next(), outcome.sessions.as_slice()) {
-        (Some((_, error)), sessions) if files == 1 || sessions.is_empty() => Err(error),
-        (None, [only]) if files == 1 && only.session.is_empty() => Err(no_conversation(only)),
-        _ => Ok(()),
-    }
-}
-
-/// A file that was named and holds nothing to read is an error of its own.
-fn no_conversation(report: &SessionReport) -> Error {
-    let why = report.problems.first().map(|p| format!(": {p}")).unwrap_or_default();
-    Error::new(Kind::NoTranscript, format!("{} holds no conversation{why}", report.source)).hint("check that it is a whole transcript")
-}
-
 fn report_json(outcome: &Outcome) -> Result<serde_json::Map<String, Value>> {
     let mut sessions = Vec::new();
     let mut sums: [(&str, Vec<Value>); 6] =
@@ -257,11 +280,16 @@ fn report_json(outcome: &Outcome) -> Result<serde_json::Map<String, Value>> {
     let unreadable: Vec<Value> =
         outcome.unreadable.iter().map(|(path, e)| json!({"source": path.display().to_string(), "error": e.message})).collect();
     object.insert("unreadable".to_owned(), Value::from(unreadable));
+    object.insert("older".to_owned(), outcome.older.into());
     Ok(object)
 }
 
+/// So many warnings of one sort are listed; more are counted.
+const FEW: usize = 3;
+
 /// What a person reads: per conversation what was kept and why the rest was not; then the sum and the way back.
-fn receipt(app: &App, why: &str, outcome: &Outcome, files: usize) {
+/// `one`: a single file was named; `first`: nothing was ingested before, so where things are is said.
+fn receipt(app: &App, why: &str, outcome: &Outcome, one: bool, first: bool) {
     let ui = &app.ui;
     // Over many files only those that brought something are shown, unless asked.
     let brief = outcome.sessions.len() > 3 && !ui.wishes.verbose;
@@ -271,27 +299,30 @@ fn receipt(app: &App, why: &str, outcome: &Outcome, files: usize) {
             session_lines(ui, report);
         }
     }
-    if files > 1 || outcome.sessions.is_empty() {
-        for (_, error) in &outcome.unreadable {
-            ui.warn(&ui.foreign(&error.to_string()));
-        }
+    match outcome.unreadable.len() {
+        n if n > FEW && !ui.wishes.verbose => ui.warn(&format!("{n} files were no transcripts (--verbose lists them)")),
+        _ if one => {}
+        _ => outcome.unreadable.iter().for_each(|(_, error)| ui.warn(&ui.foreign(&error.to_string()))),
     }
     let sum = |f: fn(&SessionReport) -> usize| outcome.sessions.iter().map(f).sum::<usize>();
     let stored = sum(|s| s.memories.len());
     let review = sum(|s| s.review.len());
     let verb = if app.ui.wishes.dry_run { "would store" } else { "stored" };
     let from = count(outcome.sessions.iter().filter(|r| !r.session.is_empty()).count(), "conversation", "conversations");
-    ui.line(&format!("{} {} from {from}, {why}", paint(style::STRONG, verb), paint(style::GOOD, &count(stored, "memory", "memories"))));
+    ui.report(&format!("{} {} from {from}, {why}", paint(style::STRONG, verb), paint(style::GOOD, &count(stored, "memory", "memories"))));
     let cost: f64 = outcome.sessions.iter().filter_map(|s| s.usage.cost_usd).sum();
     if cost > 0.0 {
-        ui.line(&format!("{} for ≈${cost:.4}", count(sum(|s| s.usage.calls as usize), "call", "calls")));
+        ui.report(&format!("{} for ≈${cost:.4}", count(sum(|s| s.usage.calls as usize), "call", "calls")));
     }
     if review > 0 {
         let them = if review == 1 { "is" } else { "are" };
-        ui.line(&format!("{} {them} less sure and not used until you say so: claude-mem review", count(review, "candidate", "candidates")));
+        ui.report(&format!(
+            "{} {them} less sure and not used until you say so: claude-mem review",
+            count(review, "candidate", "candidates")
+        ));
     }
-    if stored > 0 && !app.ui.wishes.dry_run {
-        ui.line(&paint(
+    if stored > 0 && first && !app.ui.wishes.dry_run {
+        ui.report(&paint(
             style::DIM,
             &format!("they are Markdown in {}; `claude-mem undo` takes the last conversation back", app.home.display()),
         ));
@@ -306,44 +337,49 @@ fn session_lines(ui: &Ui, report: &SessionReport) {
         String::new()
     };
     let turns = count(report.turns, "turn", "turns");
-    ui.line(&format!("{}  {}, {turns}{saved} → {}", paint(style::STRONG, &ui.foreign(&name)), report.format, ui.foreign(&report.project)));
+    ui.report(&format!(
+        "{}  {}, {turns}{saved} → {}",
+        paint(style::STRONG, &ui.foreign(&name)),
+        report.format,
+        ui.foreign(&report.project)
+    ));
     if let Some(why) = &report.skipped {
-        ui.line(&format!("  {}", ui.foreign(why)));
+        ui.report(&format!("  {}", ui.foreign(why)));
     }
     if let Some(error) = &report.failure {
-        ui.line(&format!("  {} {}", paint(style::BAD, "not stored:"), ui.foreign(&error.message)));
+        ui.report(&format!("  {} {}", paint(style::BAD, "not stored:"), ui.foreign(&error.message)));
     }
     for memory in &report.memories {
-        ui.line(&format!("  {} {}", paint(style::GOOD, "+"), memory_line(ui, memory)));
+        ui.report(&format!("  {} {}", paint(style::GOOD, "+"), memory_line(ui, memory)));
     }
     for (older, newer) in &report.conflicts {
-        ui.line(&format!("  {} {newer} disagrees with {older}; both stay until you decide: claude-mem review", paint(style::WARN, "!")));
+        ui.report(&format!("  {} {newer} disagrees with {older}; both stay until you decide: claude-mem review", paint(style::WARN, "!")));
     }
     let lists = [(&report.confirmed, "seen again"), (&report.completed, "done"), (&report.superseded, "replaced")];
     for (list, what) in lists.into_iter().filter(|(list, _)| !list.is_empty()) {
-        ui.line(&format!("  = {what}: {}", list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
+        ui.report(&format!("  = {what}: {}", list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
     }
     for (_, codes, summary) in &report.review {
-        let codes = codes.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
-        ui.line(&format!("  {} {} {}", paint(style::WARN, "?"), ui.foreign(summary), paint(style::DIM, &format!("({codes})"))));
+        let why = paint(style::DIM, &format!("({})", reasons(ui, codes)));
+        ui.report(&format!("  {} {} {why}", paint(style::WARN, "?"), ui.foreign(summary)));
     }
     for (code, summary) in &report.rejected {
         ui.detail(&format!("  - {} ({code})", ui.foreign(summary)));
     }
     if !report.rejected.is_empty() && !ui.wishes.verbose {
-        ui.line(&paint(style::DIM, &format!("  {} dropped by the checks (--verbose shows them)", report.rejected.len())));
+        ui.report(&paint(style::DIM, &format!("  {} dropped by the checks (--verbose shows them)", report.rejected.len())));
     }
     if report.redacted > 0 {
-        ui.line(&format!("  {} taken out before anything was read", count(report.redacted as usize, "secret", "secrets")));
+        ui.report(&format!("  {} taken out before anything was read", count(report.redacted as usize, "secret", "secrets")));
     }
     for note in &report.notes {
-        ui.line(&paint(style::DIM, &format!("  {}", ui.foreign(note))));
+        ui.report(&paint(style::DIM, &format!("  {}", ui.foreign(note))));
     }
     if !report.problems.is_empty() {
-        ui.line(&paint(
-            style::DIM,
-            &format!("  {} in the file were skipped or mended (--verbose shows them)", count(report.problems.len(), "oddity", "oddities")),
-        ));
+        let (were, them) = if report.problems.len() == 1 { ("was", "it") } else { ("were", "them") };
+        let more = if ui.wishes.verbose { String::new() } else { format!(" (--verbose shows {them})") };
+        let odd = count(report.problems.len(), "oddity", "oddities");
+        ui.report(&paint(style::DIM, &format!("  {odd} in the file {were} skipped or mended{more}")));
         for problem in &report.problems {
             ui.detail(&format!("    {}", ui.foreign(&problem.to_string())));
         }
@@ -355,7 +391,7 @@ fn memory_line(ui: &Ui, memory: &Memory) -> String {
     let state = if memory.state == crate::model::State::Valid { String::new() } else { format!("{} ", memory.state) };
     let until = memory.validity.until_date().map(|d| format!(", until {d}")).unwrap_or_default();
     let why = memory.reason.as_deref().map(|r| format!("\n      why: {}", ui.foreign(r))).unwrap_or_default();
-    let layer = memory.layer.name().replace('_', "-");
+    let layer = layer_name(memory.layer);
     format!(
         "{} {}{}",
         ui.foreign(&memory.summary),

@@ -3,13 +3,13 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::app::{App, fields};
+use super::app::{App, fields, nothing_yet, problem_line};
 use super::review;
 use super::ui::{count, paint, style};
 use crate::clipboard;
 use crate::error::{Error, Kind, Result};
-use crate::model::Change;
-use crate::recall::{self, Budget, Injection, Mode, Request};
+use crate::model::{Change, Id};
+use crate::recall::{self, Budget, Injection, Mode, Reason, Request};
 use crate::store::{self, LeftOut, Snapshot, Store};
 use crate::text::words::Language;
 
@@ -30,7 +30,7 @@ pub struct InjectArgs {
     /// Write to stdout instead of the clipboard
     #[arg(long)]
     print: bool,
-    /// Say what was chosen, why, and what was left out
+    /// Say what would be chosen, why, and what is left out; with --print on stderr, beside the text
     #[arg(long)]
     explain: bool,
 }
@@ -64,17 +64,20 @@ impl InjectArgs {
             }
         }
         for problem in snapshots.iter().flat_map(|s| &s.problems) {
-            app.ui.warn(&app.ui.foreign(&problem.to_string()));
+            app.ui.warn(&problem_line(&app.ui, problem));
         }
         if app.ui.wishes.json {
             app.ui.object("inject", json_of(&injection));
         } else if self.explain {
-            explain(app, &snapshots, &injection);
+            self.explain(app, &snapshots, &injection);
         }
         if injection.text.is_empty() {
             if !app.ui.wishes.json {
-                app.ui.say(if request.keywords.is_empty() { "no memories to give yet" } else { "no memory matches these keywords" });
+                app.ui.say(&nothing(&snapshots, &request, &injection));
             }
+            return Ok(());
+        }
+        if self.explain && !self.print && !app.ui.wishes.json {
             return Ok(());
         }
         if !app.ui.wishes.json {
@@ -85,12 +88,27 @@ impl InjectArgs {
         Ok(())
     }
 
+    fn explain(&self, app: &App, snapshots: &[Snapshot], injection: &Injection) {
+        let summary = |id: &Id| snapshots.iter().find_map(|s| s.entry(id)).map(|e| app.ui.foreign(&e.memory.summary)).unwrap_or_default();
+        for row in recall::explain(injection) {
+            let sign = if row.said { paint(style::GOOD, "+") } else { paint(style::DIM, "-") };
+            // The sides of a dispute share a line, and the first carries its size.
+            let size = match (row.said, row.size) {
+                (false, _) => String::new(),
+                (true, 0) => ", on the line of the one it disagrees with".to_owned(),
+                (true, size) => format!(", ≈{size} {}", injection.budget.unit()),
+            };
+            let why = row.why.replace("long_term", "long-term");
+            let why = paint(style::DIM, &format!("({why}{size})"));
+            let line = format!("{sign} {}  {} {why}", paint(style::HINT, row.id.as_str()), summary(&row.id));
+            if self.print { app.ui.say(&line) } else { app.ui.line(&line) }
+        }
+    }
+
     fn deliver(&self, app: &App, injection: &Injection) -> Result<()> {
         if self.print || app.ui.wishes.dry_run {
-            if !self.explain {
-                app.ui.data(&injection.text);
-            }
-            return Ok(());
+            app.ui.data(&injection.text);
+            return app.ui.written();
         }
         let what = format!("{}, ≈{} tokens", count(injection.items.len(), "memory", "memories"), injection.size());
         let file = app.state().join("injection.txt");
@@ -144,18 +162,17 @@ fn json_of(injection: &Injection) -> serde_json::Map<String, Value> {
     ])
 }
 
-fn explain(app: &App, snapshots: &[Snapshot], injection: &Injection) {
-    let summary =
-        |id: &crate::model::Id| snapshots.iter().find_map(|s| s.entry(id)).map(|e| app.ui.foreign(&e.memory.summary)).unwrap_or_default();
-    for row in recall::explain(injection) {
-        let sign = if row.said { paint(style::GOOD, "+") } else { paint(style::DIM, "-") };
-        let size = if row.said { format!(" ≈{} {}", row.size, injection.budget.unit()) } else { String::new() };
-        app.ui.line(&format!(
-            "{sign} {}  {} {}",
-            paint(style::HINT, row.id.as_str()),
-            summary(&row.id),
-            paint(style::DIM, &format!("({}{size})", row.why))
-        ));
+/// Why there is nothing to give, and what would help.
+fn nothing(snapshots: &[Snapshot], request: &Request, injection: &Injection) -> String {
+    let cut = injection.left_out.iter().filter(|l| l.reason == Reason::Budget).count();
+    let all = snapshots.iter().map(|s| s.entries.len()).sum::<usize>();
+    match (cut, snapshots.first()) {
+        (1.., _) => {
+            format!("none of {} fits into {} tokens; raise --budget", count(cut, "memory", "memories"), request.budget.most())
+        }
+        (0, Some(first)) if all == 0 => nothing_yet(&first.project),
+        (0, _) if !request.keywords.is_empty() => "no memory matches these keywords".to_owned(),
+        (0, _) => format!("none of {} is for the mode {} and holds", count(all, "memory", "memories"), request.mode.name()),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use super::app::{App, fields, json, one_line, record};
+use super::app::{App, fields, json, layer_name, problem_line, record};
 use super::ui::{Ui, count, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::MemoryRecord;
-use crate::model::{self, Layer, State};
-use crate::store::{Entry, Snapshot};
+use crate::model::{self, Layer, Memory, State};
+use crate::store::{Entry, GLOBAL, Snapshot};
 use crate::text::words;
 
 /// List memories, one a line
@@ -65,7 +65,7 @@ impl ListArgs {
         let store = app.store()?;
         let snapshots = app.snapshots(&store, self.all_projects)?;
         for problem in snapshots.iter().flat_map(|s| &s.problems) {
-            app.ui.warn(&app.ui.foreign(&problem.to_string()));
+            app.ui.warn(&problem_line(&app.ui, problem));
         }
         let found: Vec<(&Snapshot, &Entry)> =
             snapshots.iter().flat_map(|s| s.entries.iter().map(move |e| (s, e))).filter(|(_, e)| self.wants(e)).collect();
@@ -74,25 +74,54 @@ impl ListArgs {
             app.ui.object("list", fields([("memories", json(&records)?)]));
             return Ok(());
         }
-        let mut place = (String::new(), None);
-        for (snapshot, entry) in &found {
-            let here = (snapshot.project.clone(), entry.memory.topic.clone());
-            if place != here {
-                let topic = here.1.as_deref().map(|t| format!(" · {}", app.ui.foreign(t))).unwrap_or_default();
-                app.ui.line(&paint(style::STRONG, &format!("{}{topic}", app.ui.foreign(&here.0))));
-                place = here;
+        let mut groups: Vec<(String, Vec<&Entry>)> = Vec::new();
+        for (snapshot, layer) in snapshots.iter().flat_map(|s| [Layer::LongTerm, Layer::Working, Layer::Transient].map(|l| (s, l))) {
+            let of_layer = found.iter().filter(|(s, e)| s.project == snapshot.project && e.memory.layer == layer);
+            let entries: Vec<&Entry> = of_layer.map(|(_, e)| *e).collect();
+            if !entries.is_empty() {
+                groups.push((heading(&snapshot.project, layer, self.all_projects), entries));
             }
-            app.ui.line(&format!("  {}", one_line(&app.ui, &entry.memory)));
+        }
+        for (heading, entries) in &groups {
+            app.ui.line(&paint(style::STRONG, &app.ui.foreign(heading)));
+            for entry in entries {
+                app.ui.row(&format!("  {}", row(&app.ui, &entry.memory)));
+            }
         }
         let waiting: usize = snapshots.iter().map(|s| s.catalogue.review.len()).sum();
         if found.is_empty() {
-            app.ui.say("no memories here");
+            let nothing = snapshots.iter().all(|s| s.entries.is_empty());
+            app.ui.say(&match snapshots.first().filter(|_| nothing) {
+                Some(first) => super::app::nothing_yet(&first.project),
+                None => "nothing matches".to_owned(),
+            });
         }
         if waiting > 0 {
             app.ui.say(&format!("{} for review: claude-mem review", count(waiting, "candidate waits", "candidates wait")));
         }
         Ok(())
     }
+}
+
+/// Above the entries of a layer: the project is named only where there are several.
+fn heading(project: &str, layer: Layer, all: bool) -> String {
+    let layer = layer_name(layer);
+    match project {
+        GLOBAL => format!("every project · {layer}"),
+        project if all => format!("{project} · {layer}"),
+        _ => layer,
+    }
+}
+
+/// One entry below its heading: id, kind, summary, then what is less needed and may be cut off.
+fn row(ui: &Ui, memory: &Memory) -> String {
+    let state = match memory.state {
+        State::Valid => String::new(),
+        other => format!(" {}", paint(style::WARN, &format!("[{other}]"))),
+    };
+    let topic = memory.topic.as_deref().map(|t| paint(style::DIM, &format!("  · {}", ui.foreign(t)))).unwrap_or_default();
+    let id = paint(style::HINT, memory.id.as_str());
+    format!("{id}  {:<10}  {}{state}{topic}", memory.kind.name(), ui.foreign(&memory.summary))
 }
 
 /// Show one memory whole: what it says, why, the words behind it, where it stands
@@ -128,7 +157,7 @@ fn show(ui: &Ui, snapshot: &Snapshot, entry: &Entry) {
     ui.line(&paint(style::STRONG, &ui.foreign(&memory.summary)));
     let row = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|v| !v.is_empty()) {
-            ui.line(&format!("  {} {}", paint(style::DIM, &format!("{name:<10}")), ui.foreign(&value)));
+            ui.hang(&format!("  {} {}", paint(style::DIM, &format!("{name:<10}")), ui.foreign(&value)), 13);
         }
     };
     let until = match memory.validity.until_date() {
@@ -137,7 +166,8 @@ fn show(ui: &Ui, snapshot: &Snapshot, entry: &Entry) {
     };
     let until = memory.lapses_when.as_deref().map_or(until.clone(), |when| format!("{until}, ends when: {when}"));
     row("id", Some(memory.id.to_string()));
-    row("kind", Some(format!("{}, {}, {}", memory.kind, memory.layer.name().replace('_', "-"), memory.state)));
+    row("kind", Some(format!("{}, {}, {}", memory.kind, layer_name(memory.layer), memory.state)));
+    row("pinned", memory.pinned.then(|| "yes".to_owned()));
     row("validity", Some(until));
     row("topic", memory.topic.clone());
     row("why", memory.reason.clone());

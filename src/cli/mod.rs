@@ -27,6 +27,7 @@ mod shell;
 mod stats;
 mod transfer;
 mod turns;
+mod usage;
 
 pub use app::App;
 
@@ -34,7 +35,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::env::Env;
 use crate::error::{Error, Result};
@@ -47,7 +48,7 @@ use ui::{Color, Ui, Wishes};
 #[derive(Debug, Parser)]
 #[command(name = "claude-mem", version, max_term_width = 100, disable_help_subcommand = true)]
 #[command(
-    after_help = "Start with: claude-mem ingest --all-history, then claude-mem inject. Files: ~/.claude-mem. Settings: claude-mem config show."
+    after_help = "Start with: claude-mem ingest --all-history, then claude-mem inject. More: claude-mem help COMMAND.\nFiles: ~/.claude-mem. Settings: claude-mem config show."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -74,8 +75,9 @@ struct Global {
     /// Say more about what is done
     #[arg(long, short, global = true, conflicts_with = "quiet", help_heading = "Global options")]
     verbose: bool,
-    /// Colour the output
+    /// auto, always or never colour [default: auto]
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", help_heading = "Global options")]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
     color: Color,
     /// Show what would be done and change nothing
     #[arg(long, short = 'n', global = true, help_heading = "Global options")]
@@ -141,17 +143,23 @@ commands! {
 
 /// The command line as clap sees it, for completions, the manual and tests.
 pub fn command() -> clap::Command {
-    Cli::command()
+    usage::shape(Cli::command())
 }
 
 /// Runs one command line and gives the exit code. Errors are printed here and nowhere else.
 pub fn run(args: Vec<OsString>, env: &Env) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let args = usage::spelled_out(args);
+    let parsed = command().try_get_matches_from(&args);
+    let name = match &parsed {
+        Ok(matches) => matches.subcommand_name().unwrap_or_default().to_owned(),
+        Err(_) => usage::command_of(&args, &command()),
+    };
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
+        Err(error) if usage::is_answer(&error) => return answer(&error),
         Err(error) => {
-            // Help and version are answers (exit 0), the rest is a usage error (exit 2); clap knows which.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let json = args.iter().take_while(|a| *a != "--").any(|a| a == "--json");
+            return fail(&Ui::new(Wishes { json, ..Wishes::default() }), &name, usage::mistake(&error, &name));
         }
     };
     let global = &cli.global;
@@ -163,16 +171,33 @@ pub fn run(args: Vec<OsString>, env: &Env) -> ExitCode {
         dry_run: global.dry_run,
         color: global.color,
     };
-    let ui = Ui::new(wishes);
-    let outcome = App::new(env, ui, global.home.clone(), global.project.clone()).and_then(|app| cli.command.run(&app));
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(wishes, &error),
+    match App::new(env, Ui::new(wishes), global.home.clone(), global.project.clone()) {
+        Err(error) => fail(&Ui::new(wishes), &name, error),
+        Ok(app) => match app.ui.end(&name, cli.command.run(&app)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => exit(&app.ui, &error),
+        },
     }
 }
 
-fn fail(wishes: Wishes, error: &Error) -> ExitCode {
-    Ui::new(wishes).fail(error);
+/// Help and version go to stdout and are exit 0; help that nobody asked for is a usage error (exit 2). Clap knows which.
+fn answer(error: &clap::Error) -> ExitCode {
+    match error.print() {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::from(1),
+        _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
+    }
+}
+
+/// An error before a command could begin.
+fn fail(ui: &Ui, command: &str, error: Error) -> ExitCode {
+    match ui.end(command, Err(error)) {
+        Err(error) => exit(ui, &error),
+        Ok(()) => ExitCode::SUCCESS,
+    }
+}
+
+fn exit(ui: &Ui, error: &Error) -> ExitCode {
+    ui.fail(error);
     ExitCode::from(error.kind.exit_code())
 }
 
@@ -186,6 +211,6 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             crate::store::disk::crash_at(env.var("CLAUDE_MEM_CRASH_AT"));
             run(args, &env)
         }
-        Err(error) => fail(Wishes::default(), &error),
+        Err(error) => fail(&Ui::new(Wishes::default()), "", error),
     }
 }

@@ -1,6 +1,6 @@
 //! `project`: which memories belong together, and to which repository.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -8,8 +8,8 @@ use serde_json::json;
 use super::app::{App, Here, fields};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
-use crate::store::GLOBAL;
 use crate::store::identity::{self, Root};
+use crate::store::{GLOBAL, Store};
 
 /// Make, show, rename, bind and remove projects
 #[derive(Debug, Args)]
@@ -43,6 +43,13 @@ enum Action {
         /// The folder [default: this one]
         folder: Option<PathBuf>,
     },
+    /// Let a folder's repository no longer share them
+    Unbind {
+        /// The project
+        name: String,
+        /// The folder [default: this one]
+        folder: Option<PathBuf>,
+    },
     /// Take a project out of the store; history keeps it
     Remove {
         /// Its name
@@ -57,59 +64,110 @@ impl ProjectArgs {
         match &self.action {
             Action::Init { name } => init(app, name.as_deref()),
             Action::List => list(app),
-            Action::Show => {
-                let name = app.project(&store)?;
-                let root = Some(identity::root_of(&app.env.cwd)).filter(Root::is_repository).map(|r| r.folder.display().to_string());
-                if app.ui.wishes.json {
-                    app.ui.object("project", fields([("name", name.into()), ("repository", json!(root))]));
-                } else {
-                    app.ui.line(&name);
-                }
-                Ok(())
-            }
+            Action::Show => show(app, &store, &app.project(&store)?),
             Action::Rename { from, to } => {
+                known(&store, from)?;
                 if !app.ui.wishes.dry_run {
                     app.announce(&store.rename(from, to)?);
                 }
-                app.ui.say(&format!("{from} is now {to}"));
+                let row = fields([("name", to.as_str().into()), ("from", from.as_str().into())]);
+                app.ui.done("project", row, ("renamed", "rename"), &format!("{from} to {to}"));
                 Ok(())
             }
-            Action::Bind { name, folder } => {
-                let folder = folder.as_ref().map_or(app.env.cwd.clone(), |f| app.env.absolute(f));
-                let root = identity::root_of(&folder);
-                if !app.ui.wishes.dry_run {
-                    store.bind(name, &root.path)?;
-                }
-                app.ui.say(&format!("{} shares the memories of {name}", root.folder.display()));
-                Ok(())
-            }
+            Action::Bind { name, folder } => bind(app, &store, name, folder.as_deref(), true),
+            Action::Unbind { name, folder } => bind(app, &store, name, folder.as_deref(), false),
             Action::Remove { name } => {
-                if !store.has_project(name) {
-                    return Err(
-                        Error::new(Kind::Usage, format!("there is no project `{name}`")).hint("`claude-mem project list` shows them")
-                    );
+                known(&store, name)?;
+                let entries = count(store.snapshot(name)?.entries.len(), "memory", "memories");
+                let row = fields([("name", name.as_str().into())]);
+                if app.ui.wishes.dry_run {
+                    app.ui.done("project", row, ("removed", "remove"), &format!("project {name} with {entries}"));
+                    return Ok(());
                 }
-                let entries = store.snapshot(name)?.entries.len();
-                if !app.ui.wishes.dry_run {
-                    if !app.ui.confirm(&format!("remove project {name} with {}?", count(entries, "memory", "memories")))? {
-                        app.ui.say("nothing was changed");
-                        return Ok(());
-                    }
-                    app.announce(&store.remove(name)?);
+                if !app.ui.confirm(&format!("remove project {name} with {entries}?"))? {
+                    app.ui.unchanged();
+                    return Ok(());
                 }
-                app.ui.say(&format!("removed {name}; `claude-mem undo` brings it back"));
+                app.announce(&store.remove(name)?);
+                app.ui.done("project", row, ("removed", "remove"), &format!("project {name}; `claude-mem undo` brings it back"));
                 Ok(())
             }
         }
     }
 }
 
+fn known(store: &Store, name: &str) -> Result<()> {
+    if store.has_project(name) {
+        return Ok(());
+    }
+    Err(Error::new(Kind::Usage, format!("there is no project `{name}`")).hint("`claude-mem project list` shows them"))
+}
+
+/// Binds a project to a folder's repository, or frees it from it.
+fn bind(app: &App, store: &Store, name: &str, folder: Option<&Path>, to: bool) -> Result<()> {
+    known(store, name)?;
+    let root = identity::root_of(&folder.map_or(app.env.cwd.clone(), |f| app.env.absolute(f)));
+    let roots = store.snapshot(name)?.catalogue.project.roots;
+    let bound = roots.contains(&root.path.to_string_lossy().into_owned());
+    let shown = root.folder.display();
+    if !to && !bound {
+        let hint = if roots.is_empty() { "it is bound to no folder".to_owned() } else { format!("it is bound to {}", roots.join(", ")) };
+        return Err(Error::new(Kind::Usage, format!("project {name} is not bound to {shown}")).hint(hint));
+    }
+    if !app.ui.wishes.dry_run {
+        app.announce(&if to { store.bind(name, &root.path)? } else { store.unbind(name, &root.path)? });
+    }
+    let row = fields([("name", name.into()), ("folder", shown.to_string().into())]);
+    let verb = if to { ("bound", "bind") } else { ("unbound", "unbind") };
+    app.ui.done("project", row, verb, &format!("{shown} {} project {name}", if to { "to" } else { "from" }));
+    Ok(())
+}
+
+/// One project: where its files are, what is in it, and which repositories share it.
+fn show(app: &App, store: &Store, name: &str) -> Result<()> {
+    let snapshot = store.snapshot(name)?;
+    let roots = &snapshot.catalogue.project.roots;
+    let folder = app.home.join(name);
+    let here = Some(identity::root_of(&app.env.cwd)).filter(Root::is_repository).map(|r| r.folder.display().to_string());
+    let mut files: Vec<&str> = snapshot.entries.iter().map(|e| e.file.as_str()).collect();
+    files.dedup();
+    let (memories, sessions) = (snapshot.entries.len(), snapshot.catalogue.sessions.len());
+    if app.ui.wishes.json {
+        let row = [
+            ("name", name.into()),
+            ("repository", json!(here)),
+            ("path", folder.display().to_string().into()),
+            ("memories", memories.into()),
+            ("sessions", sessions.into()),
+            ("roots", json!(roots)),
+            ("files", json!(files)),
+        ];
+        app.ui.object("project", fields(row));
+        return Ok(());
+    }
+    app.ui.line(&paint(style::STRONG, &app.ui.foreign(name)));
+    if !store.has_project(name) {
+        app.ui.say(&super::app::nothing_yet(name));
+        return Ok(());
+    }
+    let row = |what: &str, value: &str| {
+        app.ui.hang(&format!("  {} {}", paint(style::DIM, &format!("{what:<13}")), app.ui.foreign(value)), 16);
+    };
+    row("memories", &memories.to_string());
+    row("conversations", &sessions.to_string());
+    row("bound to", &if roots.is_empty() { "no repository".to_owned() } else { roots.join(", ") });
+    row("folder", &folder.display().to_string());
+    for file in files {
+        row("", &app.home.join(file).display().to_string());
+    }
+    Ok(())
+}
+
 fn init(app: &App, name: Option<&str>) -> Result<()> {
     let store = app.store()?;
     let (name, root) = match (name, app.here(&store)?) {
         (None, Here::Project(name)) => {
-            app.ui.say(&format!("this repository already is project {name}"));
-            return Ok(());
+            return settled(app, &name, &format!("this repository already is project {name}"));
         }
         (None, Here::Repository(root, name)) => (name, Some(root)),
         (None, Here::Nowhere) => {
@@ -120,14 +178,20 @@ fn init(app: &App, name: Option<&str>) -> Result<()> {
         (Some(name), _) => (name.to_owned(), None),
     };
     if store.has_project(&name) {
-        app.ui.say(&format!("project {name} is there already"));
-        return Ok(());
+        return settled(app, &name, &format!("project {name} is there already"));
     }
     app.make_project(&store, &name, root.as_ref().map(|r| r.path.as_path()))?;
+    let what = format!("project {name} in {}", app.home.join(&name).display());
+    app.ui.done("project", fields([("name", name.into())]), ("made", "make"), &what);
+    Ok(())
+}
+
+/// Nothing was left to do.
+fn settled(app: &App, name: &str, what: &str) -> Result<()> {
     if app.ui.wishes.json {
         app.ui.object("project", fields([("name", name.into())]));
     } else {
-        app.ui.line(&format!("{} project {name} in {}", paint(style::GOOD, "made"), app.home.join(&name).display()));
+        app.ui.say(what);
     }
     Ok(())
 }

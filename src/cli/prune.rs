@@ -7,13 +7,13 @@ use super::app::{App, fields};
 use super::ui::{count, paint, style};
 use crate::error::Result;
 use crate::model::Change;
-use crate::reconcile::decay::{self, Settings};
+use crate::reconcile::decay::{self, Decayed, Settings};
 use crate::store::Snapshot;
 
 /// Let go of what is old: transient notes, unused working memories, lapsed dates
 ///
 /// Transient notes older than DAYS go (history keeps them), working memories not used for 30 active days move to the
-/// archive, what had an end is marked as lapsed. Pinned entries, preferences and conventions stay.
+/// archive, what had an end is marked as lapsed. Pinned entries, preferences and conventions are never let go for their age.
 #[derive(Debug, Args)]
 pub struct PruneArgs {
     /// Age of transient notes in days [default: store.prune_days, 7]
@@ -33,34 +33,58 @@ impl PruneArgs {
             decay_days: u32::try_from(app.config.number("store.decay_days")).unwrap_or(u32::MAX),
         };
         let today = app.env.today();
-        let mut rows = Vec::new();
-        for snapshot in app.snapshots(&store, self.all_projects)? {
-            let mut here: Vec<(String, String, String)> = Vec::new();
-            app.update(&store, &snapshot.project, &mut |now| {
-                let mut plan = app.plan(now, "prune");
-                let found = decay::decay(now, &today, &settings);
-                here = found.iter().map(|d| (id_of(&d.change), summary(now, &d.change), d.reason.clone())).collect();
-                plan.changes.extend(found.into_iter().map(|d| d.change));
-                Ok(plan)
-            })?;
-            rows.extend(here);
+        let snapshots = app.snapshots(&store, self.all_projects)?;
+        let mut rows: Vec<Row> = snapshots.iter().flat_map(|s| rows(s, &decay::decay(s, &today, &settings))).collect();
+        if !app.ui.wishes.json {
+            for row in &rows {
+                show(app, row);
+            }
         }
-        if app.ui.wishes.json {
-            let rows: Vec<_> = rows.iter().map(|(id, summary, reason)| json!({"id": id, "summary": summary, "reason": reason})).collect();
-            app.ui.object("prune", fields([("pruned", rows.into())]));
+        let number = count(rows.len(), "memory", "memories");
+        if !rows.is_empty() && app.ui.can_ask() && !app.ui.wishes.dry_run && !app.ui.confirm(&format!("prune {number}?"))? {
+            app.ui.unchanged();
             return Ok(());
         }
-        for (id, summary, reason) in &rows {
-            let reason = paint(style::DIM, &format!("({})", app.ui.foreign(reason)));
-            app.ui.line(&format!("{} {}  {} {reason}", paint(style::BAD, "-"), paint(style::HINT, id), app.ui.foreign(summary)));
+        if !app.ui.wishes.dry_run {
+            rows.clear();
+            for snapshot in snapshots.iter().filter(|s| !decay::decay(s, &today, &settings).is_empty()) {
+                let mut here = Vec::new();
+                app.update(&store, &snapshot.project, &mut |now| {
+                    let mut plan = app.plan(now, "prune");
+                    let found = decay::decay(now, &today, &settings);
+                    here = self::rows(now, &found);
+                    plan.changes.extend(found.into_iter().map(|d| d.change));
+                    Ok(plan)
+                })?;
+                rows.append(&mut here);
+            }
         }
-        match (rows.len(), app.ui.wishes.dry_run) {
-            (0, _) => app.ui.say("nothing to prune"),
-            (n, true) => app.ui.say(&format!("{} would change", count(n, "memory", "memories"))),
-            (n, false) => app.ui.say(&format!("{} changed; `claude-mem undo` takes it back", count(n, "memory", "memories"))),
+        let list: Vec<_> = rows.iter().map(|r| json!({"id": r.id, "summary": r.summary, "reason": r.reason})).collect();
+        if rows.is_empty() && !app.ui.wishes.json {
+            app.ui.say("nothing to prune");
+            return Ok(());
         }
+        let back = if app.ui.wishes.dry_run { "" } else { "; `claude-mem undo` takes it back" };
+        let what = format!("{}{back}", count(rows.len(), "memory", "memories"));
+        app.ui.done("prune", fields([("pruned", list.into())]), ("pruned", "prune"), &what);
         Ok(())
     }
+}
+
+/// One change, for people.
+struct Row {
+    id: String,
+    summary: String,
+    reason: String,
+}
+
+fn rows(snapshot: &Snapshot, found: &[Decayed]) -> Vec<Row> {
+    found.iter().map(|d| Row { id: id_of(&d.change), summary: summary(snapshot, &d.change), reason: d.reason.clone() }).collect()
+}
+
+fn show(app: &App, row: &Row) {
+    let reason = paint(style::DIM, &format!("({})", app.ui.foreign(&row.reason)));
+    app.ui.report(&format!("{} {}  {} {reason}", paint(style::BAD, "-"), paint(style::HINT, &row.id), app.ui.foreign(&row.summary)));
 }
 
 fn id_of(change: &Change) -> String {

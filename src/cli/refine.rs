@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::app::{App, fields};
 use super::ui::{Ui, count, paint, style};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::extract::backend::{self, Wanted};
 use crate::extract::{Known, Unfinished, refine};
 use crate::model::{Change, Id, Layer, Memory, State};
@@ -158,28 +158,34 @@ fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal],
     Ok(accepted)
 }
 
+const CHOICES: &[(&str, &str)] = &[
+    ("yes", "change it as shown"),
+    ("no", "leave it; this is not proposed again until the entry changes"),
+    ("quit", "stop here; what was answered counts"),
+];
+
 fn ask(app: &App, question: bool) -> Result<Answer> {
     // With --yes every proposal is accepted; a question that nobody answers is noted as asked.
     if app.ui.wishes.yes {
         return Ok(if question { Answer::No } else { Answer::Yes });
     }
     if question {
-        let text = app.ui.ask("say it better (empty: leave as it is, q: quit):")?;
-        let text = text.trim();
-        return Ok(match text {
-            "" => Answer::No,
-            "q" => Answer::Quit,
-            text if words::width(text) > words::MAX_WIDTH => {
-                return Err(Error::new(Kind::Usage, format!("that is wider than {:.0} wide characters", words::MAX_WIDTH))
-                    .hint("run refine again and say it shorter"));
+        loop {
+            let Some(text) = app.ui.answer("say it better (empty: leave as it is, q: quit):")? else { return Ok(Answer::Quit) };
+            match text.trim() {
+                "" => return Ok(Answer::No),
+                "q" => return Ok(Answer::Quit),
+                text if words::width(text) > words::MAX_WIDTH => {
+                    app.ui.warn(&format!("that is wider than {:.0} wide characters; say it shorter", words::MAX_WIDTH));
+                }
+                text => return Ok(Answer::Text(text.to_owned())),
             }
-            text => Answer::Text(text.to_owned()),
-        });
+        }
     }
-    Ok(match app.ui.ask("apply? [y]es, [n]o, [q]uit")?.trim() {
-        "y" | "yes" => Answer::Yes,
-        "q" | "quit" => Answer::Quit,
-        _ => Answer::No,
+    Ok(match app.ui.choose("apply?", CHOICES)? {
+        "yes" => Answer::Yes,
+        "no" => Answer::No,
+        _ => Answer::Quit,
     })
 }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::app::{App, fields, json as to_json};
+use super::app::{App, fields, json as to_json, reasons};
 use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::ReviewItem;
@@ -103,10 +103,10 @@ fn show_pair(app: &App, older: &Memory, newer: &Memory, reason: &str) {
 
 fn show_item(app: &App, item: &ReviewItem) {
     let ui = &app.ui;
-    let codes = item.codes.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
+    let why = reasons(ui, &item.codes);
     let memory = &item.memory;
     ui.line(&format!("{} {}  {}", paint(style::WARN, "candidate"), paint(style::HINT, item.id.as_str()), ui.foreign(&memory.summary)));
-    ui.line(&paint(style::DIM, &format!("      {}, {}, {codes}", memory.kind, memory.layer)));
+    ui.line(&paint(style::DIM, &format!("      {}, {}, {why}", memory.kind, memory.layer.replace('_', "-"))));
     for evidence in memory.evidence.iter().take(2) {
         ui.line(&paint(style::DIM, &format!("      “{}” ({})", ui.foreign(&evidence.quote), evidence.speaker.name())));
     }
@@ -118,32 +118,62 @@ fn ask_all(app: &App, store: &Store, snapshots: &[Snapshot]) -> Result<()> {
         app.ui.say("nothing to review");
         return Ok(());
     }
-    let mut number = 0;
+    let (mut number, mut decided) = (0, 0);
+    let end = |decided: usize| app.ui.say(&format!("{decided} of {total} decided"));
     for snapshot in snapshots {
         for Pair { older, newer, reason } in by_hand::pairs(snapshot) {
             number += 1;
             app.ui.line(&paint(style::DIM, &format!("{number} of {total}")));
             show_pair(app, &older, &newer, &reason);
             match ask_pair(app)? {
-                Answer::Keep(how) => decide_pair(app, store, &snapshot.project, &older.id, &newer.id, how)?,
+                Answer::Keep(how) => {
+                    decide_pair(app, store, &snapshot.project, &older.id, &newer.id, how)?;
+                    decided += 1;
+                }
                 Answer::Later => {}
-                Answer::Quit => return Ok(()),
+                Answer::Quit => {
+                    end(decided);
+                    return Ok(());
+                }
             }
         }
         for item in &snapshot.catalogue.review {
             number += 1;
             app.ui.line(&paint(style::DIM, &format!("{number} of {total}")));
             show_item(app, item);
-            match app.ui.ask("keep it? [y]es, [n]o and never again, [l]ater, [q]uit")?.trim() {
-                "y" | "yes" => decide_item(app, store, snapshot, item, true)?,
-                "n" | "no" => decide_item(app, store, snapshot, item, false)?,
-                "q" | "quit" => return Ok(()),
-                _ => {}
-            }
+            let keep = match app.ui.choose("keep it?", ITEM)? {
+                "yes" => true,
+                "no" => false,
+                "later" => continue,
+                _ => {
+                    end(decided);
+                    return Ok(());
+                }
+            };
+            decide_item(app, store, snapshot, item, keep)?;
+            decided += 1;
         }
     }
+    end(decided);
     Ok(())
 }
+
+/// Answers about a candidate.
+const ITEM: &[(&str, &str)] = &[
+    ("yes", "keep it; from now on it is used"),
+    ("no", "drop it; it does not come back"),
+    ("later", "leave it in the queue"),
+    ("quit", "stop here; the rest stays in the queue"),
+];
+
+/// Answers about a pair.
+const PAIR: &[(&str, &str)] = &[
+    ("new", "the newer one holds and replaces the older"),
+    ("old", "the older one holds; the newer is set aside"),
+    ("both", "both hold; they do not disagree"),
+    ("later", "leave them in the queue; both are shown as a question"),
+    ("quit", "stop here; the rest stays in the queue"),
+];
 
 enum Answer {
     Keep(Keep),
@@ -152,12 +182,12 @@ enum Answer {
 }
 
 fn ask_pair(app: &App) -> Result<Answer> {
-    Ok(match app.ui.ask("which holds? [n]ew, [o]ld, [b]oth, [l]ater, [q]uit")?.trim() {
-        "n" | "new" => Answer::Keep(Keep::New),
-        "o" | "old" => Answer::Keep(Keep::Old),
-        "b" | "both" => Answer::Keep(Keep::Both),
-        "q" | "quit" => Answer::Quit,
-        _ => Answer::Later,
+    Ok(match app.ui.choose("which holds?", PAIR)? {
+        "new" => Answer::Keep(Keep::New),
+        "old" => Answer::Keep(Keep::Old),
+        "both" => Answer::Keep(Keep::Both),
+        "later" => Answer::Later,
+        _ => Answer::Quit,
     })
 }
 
@@ -182,22 +212,17 @@ pub fn settle_pairs(app: &App, store: &Store, pairs: &[(Id, Id)]) -> Result<bool
 }
 
 fn decide_pair(app: &App, store: &Store, project: &str, older: &Id, newer: &Id, keep: Keep) -> Result<()> {
-    app.update(store, project, &mut |snapshot| Ok(by_hand::settle(snapshot, older, newer, keep, &app.env.now())))?;
     let how = keep.name();
-    if app.ui.wishes.json {
-        app.ui.object("resolve", fields([("older", older.as_str().into()), ("newer", newer.as_str().into()), ("keep", how.into())]));
-    } else {
-        app.ui.say(&format!("kept {how} of {older} and {newer}"));
-    }
+    let row = fields([("older", older.as_str().into()), ("newer", newer.as_str().into()), ("keep", how.into())]);
+    app.update(store, project, &mut |snapshot| Ok(by_hand::settle(snapshot, older, newer, keep, &app.env.now())))?;
+    app.ui.done("resolve", row, ("kept", "keep"), &format!("{how} of {older} and {newer}"));
     Ok(())
 }
 
 fn decide_item(app: &App, store: &Store, snapshot: &Snapshot, item: &ReviewItem, keep: bool) -> Result<()> {
     app.update(store, &snapshot.project, &mut |now| by_hand::answer(now, item, keep, &app.env.now()))?;
-    if app.ui.wishes.json {
-        app.ui.object("resolve", fields([("id", item.id.as_str().into()), ("keep", keep.into())]));
-    } else {
-        app.ui.say(&format!("{} {}", if keep { "kept" } else { "dropped for good:" }, app.ui.foreign(&item.memory.summary)));
-    }
+    let verb = if keep { ("kept:", "keep:") } else { ("dropped for good:", "drop for good:") };
+    let row = fields([("id", item.id.as_str().into()), ("keep", keep.into())]);
+    app.ui.done("resolve", row, verb, &app.ui.foreign(&item.memory.summary));
     Ok(())
 }

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::app::{App, fields, record};
 use super::turns::{self, TurnRow};
-use super::ui::{count, paint, style};
-use crate::error::{Error, Kind, Result};
+use super::ui::count;
+use crate::error::{Error, Result};
 use crate::model::plan::MemoryRecord;
 use crate::model::{Change, Id, Layer, Memory};
 use crate::reconcile::duplicate;
@@ -121,14 +121,14 @@ impl ImportArgs {
                 let row = [("id", Value::from(id.as_str())), ("external_id", Value::from(external.clone())), ("new", Value::from(*new))];
                 Value::Object(fields(row))
             });
-            app.ui.object("import", fields([("memories", rows.collect::<Vec<_>>().into()), ("turns", turn_count.into())]));
+            app.ui.done("import", fields([("memories", rows.collect::<Vec<_>>().into()), ("turns", turn_count.into())]), ("", ""), "");
             return Ok(());
         }
-        let verb = if app.ui.wishes.dry_run { "would import" } else { "imported" };
         let known = result.len() - added;
         let rest = if known > 0 { format!(", {known} already known") } else { String::new() };
         let rest = if turn_count > 0 { format!("{rest}; {}", count(turn_count, "turn", "turns")) } else { rest };
-        app.ui.line(&format!("{verb} {} into {project}{rest}", paint(style::GOOD, &count(added, "memory", "memories"))));
+        let what = format!("{} into {project}{rest}", count(added, "memory", "memories"));
+        app.ui.done("import", fields([]), ("imported", "import"), &what);
         Ok(())
     }
 }
@@ -173,14 +173,22 @@ impl ExportArgs {
                 number += 1;
             }
         }
+        let memories = count(number, "memory", "memories");
         if self.file.as_os_str() == "-" {
             app.ui.data(&out);
-        } else if self.file.exists() && !app.ui.wishes.yes && !app.ui.confirm(&format!("{} exists; replace it?", self.file.display()))? {
-            return Err(Error::new(Kind::Decision, "nothing was written").hint("choose another file"));
-        } else if !app.ui.wishes.dry_run {
-            disk::write(&app.env.absolute(&self.file), out.as_bytes())?;
+            app.ui.say(&format!("{memories} exported"));
+            return Ok(());
         }
-        app.ui.say(&format!("{} exported", count(number, "memory", "memories")));
+        if !app.ui.wishes.dry_run {
+            let path = app.env.absolute(&self.file);
+            if path.exists() && !path.is_dir() && !app.ui.confirm(&format!("{} exists; replace it?", self.file.display()))? {
+                app.ui.unchanged();
+                return Ok(());
+            }
+            disk::write(&path, out.as_bytes())?;
+        }
+        let row = fields([("file", self.file.display().to_string().into()), ("exported", number.into())]);
+        app.ui.done("export", row, ("exported", "export"), &format!("{memories} to {}", self.file.display()));
         Ok(())
     }
 }

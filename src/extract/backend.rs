@@ -27,6 +27,9 @@ pub struct Wanted<'a> {
     pub dump: Option<&'a Path>,
 }
 
+/// End of [`Chosen::why`] where the local rules read for want of a key.
+pub const NO_KEY: &str = ", as there is no API key";
+
 /// A backend that is ready, and why it is this one.
 pub struct Chosen<'a> {
     /// The backend.
@@ -107,7 +110,7 @@ pub fn choose<'a>(wanted: &Wanted<'a>, config: &'a Config, env: &'a Env, home: &
         (_, Wanted { dump: Some(_), .. }) => ("replay", "the requests are written, none is sent".to_owned()),
         (_, Wanted { replay: Some(_), .. }) => ("replay", "answered from recorded answers".to_owned()),
         ("auto", _) if has_key(config, env) => ("claude", format!("read by {}", config.text("claude.model"))),
-        ("auto", _) => ("rules", "read by the local rules, as there is no API key".to_owned()),
+        ("auto", _) => ("rules", format!("read by the local rules{NO_KEY}")),
         ("claude", _) => ("claude", format!("read by {}", config.text("claude.model"))),
         ("claude-code", _) => ("claude-code", "read by your own claude -p; the subscription pays".to_owned()),
         (name, _) => (name, format!("read by {name}")),

@@ -48,12 +48,12 @@ pub struct Run<'a> {
 pub struct Outcome {
     /// One per conversation, in order.
     pub sessions: Vec<SessionReport>,
-    /// Conversations left out because of `since`.
-    pub too_old: usize,
     /// Why it ended early.
     pub failure: Option<Error>,
     /// Files that could not be read as transcripts, each with its error.
     pub unreadable: Vec<(PathBuf, Error)>,
+    /// Conversations passed over because they are older than `since`.
+    pub older: usize,
 }
 
 /// Reads `files` and stores what they hold. A conversation that cannot be stored does not keep the others back.
@@ -125,7 +125,7 @@ impl Batch<'_, '_> {
         if let (Some(since), Some(day)) = (run.since, conversation.day())
             && day < since
         {
-            outcome.too_old += 1;
+            outcome.older += 1;
             return Ok(());
         }
         let (project, note) = (run.project_of)(&conversation)?;

@@ -27,14 +27,14 @@ pub struct Sources {
 /// [`Kind::NoTranscript`] when a path does not exist or nothing was found in it.
 pub fn named(paths: &[PathBuf], env: &Env) -> Result<Sources> {
     let mut sources = Sources::default();
-    for path in paths {
-        let path = env.absolute(path);
+    for typed in paths {
+        let path = env.absolute(typed);
         let before = sources.files.len();
         match fs::metadata(&path) {
             Ok(meta) if meta.is_dir() => {
                 walk(&path, &mut sources);
                 if sources.files.len() == before {
-                    return Err(Error::new(Kind::NoTranscript, format!("there is no transcript in {}", path.display()))
+                    return Err(Error::new(Kind::NoTranscript, format!("there is no transcript in {}", typed.display()))
                         .hint("transcripts end in .jsonl, .json, .md, .txt or .zip; name the file itself to try it anyway"));
                 }
             }
@@ -42,7 +42,7 @@ pub fn named(paths: &[PathBuf], env: &Env) -> Result<Sources> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 expand(&path, &mut sources)?;
                 if sources.files.len() == before {
-                    return Err(Error::new(Kind::NoTranscript, format!("{} does not exist", path.display()))
+                    return Err(Error::new(Kind::NoTranscript, format!("{} does not exist", typed.display()))
                         .hint("check the path; `claude-mem ingest --all-history` finds Claude Code's transcripts by itself"));
                 }
             }

@@ -213,12 +213,11 @@ pub fn inject(snapshots: &[&Snapshot], request: &Request) -> Injection {
 /// Takes picks best first as long as they fit; `more` is the largest count the last line could have to name.
 fn fit<'a>(picks: &'a [select::Pick<'a>], frame: &render::Frame<'_>, budget: Budget, more: usize) -> Vec<render::Line<'a>> {
     let mut used = budget.size(&frame.text(&[], more));
-    let mut headings = std::collections::BTreeSet::new();
+    let mut headings = std::collections::BTreeMap::new();
     let (mut chosen, mut misfits) = (Vec::new(), 0);
     for pick in picks {
         let Some(line) = frame.line(pick, budget) else { continue };
-        let new = line.rows.iter().filter(|row| !headings.contains(&row.key()));
-        let cost = line.size + new.map(|row| budget.size(&frame.heading(row))).sum::<usize>();
+        let cost = line.size + line.rows.iter().map(|row| heading_cost(row, &headings, frame, budget)).sum::<usize>();
         if used + cost > budget.most() {
             misfits += 1;
             if misfits == MISFITS {
@@ -227,10 +226,27 @@ fn fit<'a>(picks: &'a [select::Pick<'a>], frame: &render::Frame<'_>, budget: Bud
             continue;
         }
         used += cost;
-        headings.extend(line.rows.iter().map(render::Row::key));
+        for row in &line.rows {
+            headings.entry(row.general().key()).or_insert(0);
+            *headings.entry(row.key()).or_insert(0) += 1;
+        }
         chosen.push(line);
     }
     chosen
+}
+
+/// Rows so far under each heading.
+type Headings = std::collections::BTreeMap<(select::Section, bool, String), usize>;
+
+/// What a row adds to the headings: a topic has one from its second entry on; before, it stands under the general one.
+fn heading_cost(row: &render::Row<'_>, so_far: &Headings, frame: &render::Frame<'_>, budget: Budget) -> usize {
+    let general = row.general();
+    let new = match so_far.get(&row.key()) {
+        Some(1) if row.key() != general.key() => Some(row),
+        Some(_) => None,
+        None => Some(&general).filter(|g| !so_far.contains_key(&g.key())),
+    };
+    new.map_or(0, |row| budget.size(&frame.heading(row)))
 }
 
 /// Items, what was left out and the conflicts that belong to a text.

@@ -90,7 +90,7 @@ impl Words {
 
     /// `not X: why (2025-06-10)`
     fn rejected(&self, known: &Known<'_>, what: &str, reason: Option<&str>) -> String {
-        let what = self.summary(what);
+        let what = self.summary(affirmed(what));
         let line = match reason {
             Some(reason) => self.fill("not_why", &[("what", &what), ("reason", &self.safe(reason, REJECTED_REASON))]),
             None => self.fill("not", &[("what", &what)]),
@@ -113,7 +113,8 @@ impl Words {
         let memory = known.memory;
         let mut details: Vec<String> = known.day.iter().map(Date::to_string).collect();
         let mut add = |name: &str, value: Option<&str>| {
-            let value = value.map(escape::visible).filter(|v| !v.is_empty() && words::width(v) <= DETAIL);
+            let value =
+                value.map(|v| v.trim_end_matches(STOPS)).map(escape::visible).filter(|v| !v.is_empty() && words::width(v) <= DETAIL);
             details.extend(value.map(|v| self.fill(name, &[("value", &self.safe(&v, DETAIL))])));
         };
         if let Validity::Until(day) = &memory.validity {
@@ -127,6 +128,41 @@ impl Words {
         }
         self.fill("details", &[("details", &details.join(self.phrase("comma")))])
     }
+}
+
+/// Ends of a sentence, which have no place inside a line.
+const STOPS: &[char] = &['.', '。', ',', '，', ';', '；', '、', ' '];
+
+/// Beginnings of a summary that already say no, in lower case, longest first.
+const DENIALS: &[&str] = &[
+    "we do not use ",
+    "we don't use ",
+    "do not use ",
+    "don't use ",
+    "not using ",
+    "do not ",
+    "don't ",
+    "without ",
+    "not ",
+    "no ",
+    "不再使用",
+    "不再采用",
+    "不要使用",
+    "不要用",
+    "不使用",
+    "不采用",
+    "不用",
+    "不要",
+    "别用",
+    "使わない",
+    "쓰지 않는",
+];
+
+/// What was turned down, without the "no" that the line says itself.
+fn affirmed(what: &str) -> &str {
+    let denial = DENIALS.iter().find(|d| what.get(..d.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(d)));
+    let rest = denial.and_then(|d| what.get(d.len()..)).map(str::trim_start).filter(|rest| !rest.is_empty());
+    rest.unwrap_or(what)
 }
 
 fn is_short(reason: &str) -> bool {
@@ -160,10 +196,15 @@ pub struct Row<'a> {
     text: String,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
     /// Rows with the same key stand under the same heading; those without a topic come behind the others.
     pub fn key(&self) -> (Section, bool, String) {
         (self.section, self.topic.is_empty(), words::fold(&self.topic))
+    }
+
+    /// The row under the general heading: where a topic stands whose only entry it is.
+    pub fn general(&self) -> Self {
+        Self { topic: String::new(), ..self.clone() }
     }
 }
 
@@ -244,6 +285,12 @@ impl Frame<'_> {
     pub fn text(&self, lines: &[Line<'_>], left_out: usize) -> String {
         let mut groups: BTreeMap<_, Vec<&Row<'_>>> = BTreeMap::new();
         for row in lines.iter().flat_map(|l| &l.rows) {
+            groups.entry(row.key()).or_default().push(row);
+        }
+        // A heading for a single line says less than it takes.
+        let single: Vec<_> = groups.extract_if(.., |key, rows| !key.1 && key.0 == Section::Topic && rows.len() == 1).collect();
+        let general: Vec<Row<'_>> = single.iter().flat_map(|(_, rows)| rows).map(|row| row.general()).collect();
+        for row in &general {
             groups.entry(row.key()).or_default().push(row);
         }
         let mut groups: Vec<Vec<&Row<'_>>> = groups.into_values().collect();

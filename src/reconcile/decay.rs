@@ -52,11 +52,16 @@ pub fn decay(snapshot: &Snapshot, today: &str, settings: &Settings) -> Vec<Decay
     snapshot.entries.iter().filter_map(fate).collect()
 }
 
+/// What is never let go for its age, in any layer.
+fn stays(memory: &Memory) -> bool {
+    memory.pinned || matches!(memory.kind, Kind::Preference | Kind::Convention)
+}
+
 /// A transient note past its days goes; history keeps it, and it may come back.
 fn prune(entry: &Entry, now: Date, days: u32) -> Option<Decayed> {
     let memory = &entry.memory;
     let age = memory.day()?.until(now).ok()?.get_days();
-    let old = memory.layer == Layer::Transient && !memory.pinned && i64::from(age) > i64::from(days);
+    let old = memory.layer == Layer::Transient && !stays(memory) && i64::from(age) > i64::from(days);
     let change = || Change::Forget { id: memory.id.clone(), tombstone: None };
     old.then(|| Decayed { change: change(), reason: format!("transient, {age} days old") })
 }
@@ -74,8 +79,7 @@ fn lapse(memory: &Memory, today: &str) -> Option<Decayed> {
 
 /// A working memory that nobody used while the project went on.
 fn archive(memory: &Memory, unused: usize, days: u32) -> Option<Decayed> {
-    let exempt = memory.pinned || matches!(memory.kind, Kind::Preference | Kind::Convention);
-    let old = memory.layer == Layer::Working && !exempt && unused >= days as usize;
+    let old = memory.layer == Layer::Working && !stays(memory) && unused >= days as usize;
     let change = || Change::Archive { id: memory.id.clone() };
     old.then(|| Decayed { change: change(), reason: format!("not used on {unused} days of work") })
 }

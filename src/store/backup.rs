@@ -59,6 +59,20 @@ impl Store {
         Ok(files)
     }
 
+    /// The projects that [`Store::restore`] would write, and whether each is here already, as another one. Changes nothing.
+    ///
+    /// # Errors
+    /// As for `restore`, if the file is no backup of ours.
+    pub fn would_restore(&self, path: &Path) -> Result<Vec<(String, bool)>> {
+        let mut out = Vec::new();
+        for (name, files) in open(path)? {
+            let here = self.all_files(&name)?;
+            let same = here.len() == files.len() && here.iter().all(|(file, raw)| files.get(file) == Some(&raw.bytes));
+            out.extend((!same).then(|| (name, !here.is_empty())));
+        }
+        Ok(out)
+    }
+
     /// Puts the projects of a backup back, as one commit that can be undone. Projects that are not in it stay as they are.
     ///
     /// # Errors

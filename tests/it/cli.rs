@@ -143,3 +143,31 @@ fn unhex(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.chars().filter_map(|c| c.to_digit(16)).map(|d| d as u8).collect();
     digits.chunks(2).map(|pair| pair.iter().fold(0, |n, d| n * 16 + d)).collect()
 }
+
+/// A disk that is full is said; a reader who left is not an error.
+#[cfg(target_os = "linux")]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test opens a device that is always full")]
+fn what_cannot_be_written_is_an_error() {
+    let world = World::new();
+    world.run(&["remember", "Deploys go out on Tuesdays only"]).ok();
+    for args in [&["list"][..], &["export"], &["inject", "--print"], &["--json", "list"], &["--help"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+        let ended = world.command(args).stdout(full).output().expect("the program runs");
+        assert_eq!(ended.status.code(), Some(1), "{args:?}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+    let mut child = world.command(&["export"]).stdout(std::process::Stdio::piped()).spawn().expect("the program runs");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+/// The help of a command fits a screen.
+#[test]
+fn help_fits_a_screen() {
+    let world = World::new();
+    for command in ["list", "inject", "ingest", "remember", "edit", "prune", "config", "project"] {
+        let help = world.run(&[command, "--help"]).ok().out;
+        let lines = help.lines().count();
+        assert!(lines <= 36, "{command} has {lines} lines of help:\n{help}");
+    }
+}
