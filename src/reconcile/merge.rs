@@ -10,9 +10,17 @@ use super::{Outcome, ReconcileContext, duplicate, is_global, is_live, review_ite
 use crate::error::Result;
 use crate::extract::ground::Verdict;
 use crate::model::memory::RelationType;
-use crate::model::{Change, Code, Evidence, Id, Memory, Relation, ReviewItem, Speaker, State};
+use crate::model::{Change, Code, Evidence, Id, Memory, Origin, Relation, ReviewItem, Speaker, State};
 use crate::store::Snapshot;
-use crate::text::words::{exact, fold};
+use crate::text::words::{exact, fold, token_set};
+
+/// Whether every content word of a memory stands in an older one or its quotes. A pointer of the rules rests on words
+/// alone, so a word left over ("admin server" beside "API server") makes it another claim.
+fn adds_nothing(memory: &Memory, old: &Memory) -> bool {
+    let quotes = old.evidence.iter().map(|e| e.quote.as_str()).collect::<Vec<_>>().join(" ");
+    let said = token_set(&format!("{} {} {quotes}", old.summary, old.reason.as_deref().unwrap_or_default()));
+    token_set(&memory.summary).iter().all(|word| said.contains(word))
+}
 
 /// The run so far.
 pub(super) struct Merge<'a> {
@@ -40,7 +48,7 @@ pub(super) struct Merge<'a> {
 impl<'a> Merge<'a> {
     pub fn new(snapshot: &'a Snapshot, context: &'a ReconcileContext<'a>) -> Self {
         let own: Vec<&Memory> = snapshot.entries.iter().map(|e| &e.memory).collect();
-        let elsewhere = context.known.iter().map(|k| &k.memory).filter(|m| is_global(m) && snapshot.entry(&m.id).is_none());
+        let elsewhere = context.global.iter().flat_map(|s| &s.entries).map(|e| &e.memory).filter(|m| snapshot.entry(&m.id).is_none());
         let stored: Vec<&Memory> = own.iter().copied().chain(elsewhere).collect();
         let here: BTreeSet<&Id> = stored.iter().map(|m| &m.id).collect();
         // A memory that was shown may be gone by now: a pointer to it then points nowhere.
@@ -74,8 +82,16 @@ impl<'a> Merge<'a> {
 
     /// A candidate that passed: a duplicate confirms, everything else is added with its links.
     pub fn take(&mut self, verdict: &Verdict, mut memory: Memory) -> Result<()> {
-        let pointers: Vec<(Id, RelationType)> =
-            verdict.candidate.relations.iter().filter_map(|p| Some((self.names.get(&p.id)?.clone(), p.kind))).collect();
+        // A memory of another scope is no conflict, and a link would leave its project: only "said again" reaches across.
+        let reachable =
+            |id: &Id, kind| kind == RelationType::Duplicate || self.look(id).is_some_and(|m| is_global(m) == is_global(&memory));
+        let pointers: Vec<(Id, RelationType)> = verdict
+            .candidate
+            .relations
+            .iter()
+            .filter_map(|p| Some((self.names.get(&p.id)?.clone(), p.kind)))
+            .filter(|(id, kind)| *id == memory.id || reachable(id, *kind))
+            .collect();
         if let Some(twin) = self.twin(&memory, &pointers) {
             self.confirm(&twin, memory);
             self.names.insert(verdict.candidate.reference.clone(), twin);
@@ -104,8 +120,12 @@ impl<'a> Merge<'a> {
         let pointed = pointers.iter().filter(|(id, kind)| *kind == RelationType::Duplicate && *id != memory.id).find_map(|(id, _)| {
             let old = self.look(id)?;
             let known: BTreeSet<String> = exact(&format!("{} {}", old.summary, old.reason.as_deref().unwrap_or_default()));
-            (old.state == memory.state && exact(&memory.summary).is_subset(&known) && clash(old, memory).is_none_or(|c| !c.same_slot))
-                .then(|| id.clone())
+            let believed = memory.origin != Origin::Rules || adds_nothing(memory, old);
+            (believed
+                && old.state == memory.state
+                && exact(&memory.summary).is_subset(&known)
+                && clash(old, memory).is_none_or(|c| !c.same_slot))
+            .then(|| id.clone())
         });
         pointed.or_else(|| {
             self.near(memory)
@@ -168,6 +188,7 @@ impl<'a> Merge<'a> {
             RelationType::Supersedes | RelationType::Conflicts => self.last_word(memory, id),
             RelationType::Refines | RelationType::DependsOn => memory.relations.push(Relation { id: id.clone(), kind }),
             // A duplicate with another number or name is no duplicate; the detector says what it is.
+            RelationType::Duplicate if is_global(&other) != is_global(memory) => {}
             RelationType::Duplicate => {
                 if let Some(found) = clash(&other, memory) {
                     let changed = found.changed;
@@ -226,13 +247,19 @@ impl<'a> Merge<'a> {
 
     /// The detector without a model, against everything that is not linked yet.
     fn detect(&mut self, memory: &mut Memory, handled: &BTreeSet<Id>) {
-        let found: Vec<(Memory, Clash)> = self
+        let mut found: Vec<(Memory, Clash)> = self
             .near(memory)
             .filter(|old| !handled.contains(&old.id) && is_global(old) == is_global(memory))
             .filter_map(|old| Some((old.clone(), clash(old, memory)?)))
             .collect();
+        // One pair is enough to ask about: the one in the same slot, else the newest.
+        found.sort_by_key(|(old, clash)| (!clash.same_slot, std::cmp::Reverse(old.day())));
+        let mut asked = false;
         for (old, clash) in found {
             if self.is_stored(&old.id) {
+                if std::mem::replace(&mut asked, true) {
+                    continue;
+                }
                 let changed = clash.changed;
                 self.disagree(memory, &old, Some(clash), changed, false);
             } else if clash.same_slot && clash.changed && old.state == State::Valid && memory.state == State::Valid {

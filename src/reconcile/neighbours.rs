@@ -47,7 +47,8 @@ impl Neighbours {
                 *uncommon |= places.len() <= common;
             }
         }
-        let mut near: Vec<usize> = shared.into_iter().filter(|(_, (words, uncommon))| *uncommon || *words >= 2).map(|(place, _)| place).collect();
+        let mut near: Vec<usize> =
+            shared.into_iter().filter(|(_, (words, uncommon))| *uncommon || *words >= 2).map(|(place, _)| place).collect();
         near.sort_unstable();
         near
     }
@@ -55,7 +56,10 @@ impl Neighbours {
 
 /// Words by their first seven letters: the detector takes `timestamp` and `timestamptz` for near.
 fn keys(memory: &Memory) -> std::collections::BTreeSet<String> {
-    token_set(&memory.summary).into_iter().map(|word| word.get(..7).filter(|_| word.is_ascii()).map_or_else(|| word.clone(), str::to_owned)).collect()
+    token_set(&memory.summary)
+        .into_iter()
+        .map(|word| word.get(..7).filter(|_| word.is_ascii()).map_or_else(|| word.clone(), str::to_owned))
+        .collect()
 }
 
 #[cfg(test)]
