@@ -13,6 +13,7 @@ mod crash;
 mod extract;
 mod ground;
 mod hooks;
+mod hooks_echo;
 mod install;
 mod mcp;
 mod perfect;
