@@ -5,11 +5,11 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::hook_reader::until;
 use crate::support::{Ran, World, fixture, shared};
 
 #[derive(Deserialize)]
@@ -40,7 +40,7 @@ struct Case {
 }
 
 /// A world with one memory of its repository, and a transcript.
-pub(crate) fn world() -> World {
+pub fn world() -> World {
     let world = World::new();
     world.run(&["remember", "Deploys go out on Tuesdays only", "--kind", "convention"]).ok();
     fs::copy(fixture("checkout-service.jsonl"), world.cwd().join("t.jsonl")).expect("a transcript");
@@ -94,7 +94,7 @@ fn feed(mut command: Command, input: &[u8]) -> Ran {
 }
 
 /// Calls a hook with this input, `cwd` filled in.
-pub(crate) fn hook(world: &World, mut input: Value) -> Ran {
+pub fn hook(world: &World, mut input: Value) -> Ran {
     if input.get("cwd").is_none() {
         input["cwd"] = json!(world.cwd());
     }
@@ -105,7 +105,7 @@ pub(crate) fn hook(world: &World, mut input: Value) -> Ran {
 }
 
 /// The injected text; empty if there is none.
-fn context(ran: &Ran) -> String {
+pub fn context(ran: &Ran) -> String {
     if ran.out.is_empty() {
         return String::new();
     }
@@ -300,55 +300,155 @@ fn the_real_clients_input_is_understood() {
     assert!(seen > 15, "{seen}");
 }
 
-/// Our own words come back in the next transcript: as attachments of 2.1, as a user record of 1.0, and quoted by hand.
-#[test]
-fn injected_text_that_comes_back_gives_nothing_new() {
-    let world = world();
-    world.run(&["remember", "We decided to use Redis for the session cache", "--kind", "decision", "--why", "it is there already"]).ok();
-    world.run(&["remember", "以后一律用 pnpm，不要用 npm", "--kind", "preference"]).ok();
-    let start = hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "s"}));
-    let prompt =
-        hook(&world, json!({"hook_event_name": "UserPromptSubmit", "session_id": "t", "prompt": "Do we use Redis for the session cache?"}));
-    let (text, digest) = (context(&start), context(&prompt));
-    assert!(text.contains("Redis") && digest.contains("Redis"), "{text}\n{digest}");
-    let record = |n: usize, kind: &str, rest: Value| {
-        let mut record = json!({"type": kind, "uuid": format!("u{n}"), "sessionId": "5e551011-0000-4000-8000-00000000aaaa", "cwd": world.cwd(),
-            "version": "2.1.332", "timestamp": format!("2026-06-15T10:00:0{n}.000Z"), "isSidechain": false});
-        record.as_object_mut().expect("an object").extend(rest.as_object().expect("an object").clone());
-        record.to_string()
-    };
-    let attached = |text: &str, event: &str| {
-        json!({"attachment": {"type": "hook_additional_context", "content": [text], "hookEvent": event},
-            "rendered": [{"content": format!("<system-reminder>\n{event} hook additional context: {text}\n</system-reminder>")}], "renderedRole": "system"})
-    };
-    let user = |text: &str| json!({"message": {"role": "user", "content": text}});
-    let lines = [
-        record(
-            0,
-            "attachment",
-            json!({"attachment": {"type": "hook_success", "hookEvent": "SessionStart", "stdout": start.out, "content": ""}}),
-        ),
-        record(1, "attachment", attached(&text, "SessionStart")),
-        record(2, "user", user(&format!("<session-start-hook>{text}</session-start-hook>"))),
-        record(3, "user", user("How far are we with the session cache?")),
-        record(4, "attachment", attached(&digest, "UserPromptSubmit")),
-        record(
-            5,
-            "api-request-blob",
-            json!({"message": {"role": "user", "content": [{"type": "text", "text": format!("UserPromptSubmit hook additional context: {digest}")}]}}),
-        ),
-        record(6, "user", user(&format!("this is what you were told:\n{text}\nand this:\n{digest}\nis it still right?"))),
-        record(7, "user", user(&text.replace("<claude-mem>", "").replace("</claude-mem>", ""))),
-        record(8, "user", user(&digest.replace("<claude-mem>", "").replace("</claude-mem>", ""))),
-        record(9, "assistant", json!({"message": {"id": "m", "role": "assistant", "content": [{"type": "text", "text": "Let me look."}]}})),
-    ];
-    let file = world.file("second.jsonl", lines.join("\n") + "\n");
-    let ran = world.run(&["ingest", &file.to_string_lossy(), "--extractor", "rules", "--json"]).ok();
-    let report = ran.json();
-    for list in ["added", "confirmed", "conflicts", "superseded", "review"] {
-        assert_eq!(report[list], json!([]), "{list}: {}", ran.out);
+fn queued(world: &World) -> Vec<String> {
+    let items = fs::read_dir(world.store().join(".state/queue")).into_iter().flatten().flatten();
+    let mut names: Vec<String> = items.map(|i| i.file_name().to_string_lossy().into_owned()).filter(|n| n != "lock").collect();
+    names.sort();
+    names
+}
+
+/// Waits for a condition that another process brings about; the time is only how long a failure takes.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never: {what}");
+        std::thread::sleep(Duration::from_millis(50));
     }
-    assert_eq!(report["sessions"][0]["rejected"], json!([]), "{}", ran.out);
+}
+
+fn end(world: &World, session: &str) {
+    let transcript = world.cwd().join("t.jsonl");
+    hook(world, json!({"hook_event_name": "SessionEnd", "session_id": session, "transcript_path": transcript, "reason": "other"}));
+}
+
+#[test]
+fn without_consent_a_conversation_only_waits() {
+    let world = world();
+    hook(
+        &world,
+        json!({"hook_event_name": "PreCompact", "session_id": "a", "transcript_path": world.cwd().join("t.jsonl"), "trigger": "auto"}),
+    );
+    end(&world, "a");
+    assert_eq!(queued(&world), ["a.json"]);
+    world.run(&["hook-worker"]).ok();
+    assert_eq!(queued(&world), ["a.json"], "read without consent");
+    let start = hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "b"}));
+    assert!(start.out.contains("auto_ingest"), "the failure of the worker is not said: {}", start.out);
+    assert!(!hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "b"})).out.contains("auto_ingest"), "said twice");
+}
+
+#[test]
+fn with_consent_the_conversation_is_read_in_the_background() {
+    let world = world().with("CLAUDE_MEM_HOOKS_AUTO_INGEST", "rules");
+    end(&world, "a");
+    until("the queue is empty", || queued(&world).is_empty());
+    let listed = world.run(&["list", "--all-projects", "--json"]).out;
+    let index = fs::read_to_string(world.store().join("shop/index.json")).unwrap_or_default();
+    let all = fs::read_dir(world.store()).expect("the store").flatten().filter(|p| p.file_name() != ".state");
+    let read = all.filter_map(|p| fs::read_to_string(p.path().join("index.json")).ok()).any(|t| t.contains("\"transcript\":"));
+    assert!(read, "no session is recorded: {listed} {index}");
+    // A second end of the same session changes nothing.
+    let before: BTreeMap<_, _> = world.tree().into_iter().filter(|(p, _)| p.extension().is_some_and(|e| e == "md")).collect();
+    end(&world, "a");
+    until("the queue is empty again", || queued(&world).is_empty());
+    let after: BTreeMap<_, _> = world.tree().into_iter().filter(|(p, _)| p.extension().is_some_and(|e| e == "md")).collect();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn one_reader_at_a_time_and_what_a_killed_one_left_is_read() {
+    let world = world();
+    end(&world, "a");
+    let world = world.with("CLAUDE_MEM_HOOKS_AUTO_INGEST", "rules");
+    let queue = world.store().join(".state/queue");
+    let lock = fs::File::create(queue.join("lock")).expect("the lock");
+    lock.lock().expect("locked");
+    world.run(&["hook-worker"]).ok();
+    assert_eq!(queued(&world), ["a.json"], "two readers at once");
+    drop(lock);
+    fs::rename(queue.join("a.json"), queue.join("a.claimed")).expect("renamed");
+    world.run(&["hook-worker"]).ok();
+    assert_eq!(queued(&world), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_read_is_tried_again_then_put_aside_and_said() {
+    let world = world();
+    fs::write(world.cwd().join("t.jsonl"), b"\x00\x01\x02 this is no transcript").expect("written");
+    end(&world, "a");
+    let world = world.with("CLAUDE_MEM_HOOKS_AUTO_INGEST", "rules");
+    for n in 1..=5 {
+        world.run(&["hook-worker"]).ok();
+        assert_eq!(queued(&world), [if n < 5 { "a.json" } else { "a.failed" }], "after {n} tries");
+    }
+    let start = hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "b"}));
+    assert!(start.json()["systemMessage"].as_str().expect("said").contains("worker failed"), "{}", start.out);
+}
+
+#[test]
+fn a_vanished_transcript_leaves_the_queue_with_a_word() {
+    let world = world();
+    end(&world, "a");
+    fs::remove_file(world.cwd().join("t.jsonl")).expect("removed");
+    let world = world.with("CLAUDE_MEM_HOOKS_AUTO_INGEST", "rules");
+    world.run(&["hook-worker"]).ok();
+    assert_eq!(queued(&world), Vec::<String>::new());
+    let start = hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "b"}));
+    assert!(start.out.contains("is gone"), "{}", start.out);
+}
+
+#[test]
+fn the_daily_cap_stops_the_reader_before_a_request() {
+    let world = world();
+    end(&world, "a");
+    let line = json!({"at": "2026-06-15T08:00:00+00:00", "project": "shop", "session": "x", "model": "m"});
+    fs::write(world.store().join(".state/ledger.jsonl"), format!("{line}\n{line}\n")).expect("written");
+    let world = world.with("CLAUDE_MEM_HOOKS_AUTO_INGEST", "rules").with("CLAUDE_MEM_HOOKS_DAILY_CALLS", "2");
+    world.run(&["hook-worker"]).ok();
+    assert_eq!(queued(&world), ["a.json"]);
+    let world = world.with("CLAUDE_MEM_HOOKS_DAILY_CALLS", "3");
+    world.run(&["hook-worker"]).ok();
+    assert_eq!(queued(&world), Vec::<String>::new());
+}
+
+#[test]
+fn a_session_without_an_end_is_caught_up_with() {
+    let world = world().with("CLAUDE_MEM_HOOKS_AUTO_INGEST", "rules");
+    let transcript = world.cwd().join("t.jsonl");
+    hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "a", "transcript_path": transcript}));
+    let touched = |at: &str| {
+        let second = at.parse::<jiff::Timestamp>().expect("a time").as_second();
+        let at = std::time::UNIX_EPOCH + Duration::from_secs(second.unsigned_abs());
+        fs::File::options().write(true).open(&transcript).expect("open").set_modified(at).expect("set");
+    };
+    let sessions = |world: &World| {
+        world.tree().iter().any(|(p, t)| p.ends_with("index.json") && String::from_utf8_lossy(t).contains("\"transcript\":"))
+    };
+    // Still going on, as far as anybody can tell.
+    touched("2026-06-15T11:50:00Z");
+    hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "b", "transcript_path": transcript}));
+    assert!(queued(&world).is_empty() && !sessions(&world));
+    touched("2026-06-15T11:00:00Z");
+    hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "b", "transcript_path": transcript}));
+    until("it is read", || sessions(&world) && queued(&world).is_empty());
+}
+
+#[test]
+fn what_was_given_counts_as_used_when_the_session_ends() {
+    let world = world();
+    hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "a"}));
+    let hits = |world: &World| world.run(&["list", "--json"]).ok().json()["memories"][0]["hits"].as_u64();
+    let before = hits(&world);
+    end(&world, "a");
+    // Noted without a commit; the next one counts it.
+    world.run(&["remember", "The queue is NATS", "--layer", "transient"]).ok();
+    let counted = world.run(&["list", "--json"]).ok().json();
+    let all = counted["memories"].as_array().expect("memories").clone();
+    let hits_now = all.iter().find(|m| m["summary"].as_str().is_some_and(|s| s.contains("Tuesdays"))).and_then(|m| m["hits"].as_u64());
+    assert_eq!(hits_now, before.map(|n| n + 1));
+    assert_eq!(fs::read_dir(world.store().join(".state/sessions")).expect("sessions").count(), 0);
+    let receipts = fs::read_to_string(world.store().join(".state/injections.jsonl")).expect("receipts");
+    assert!(receipts.contains("SessionStart") && receipts.contains("\"hook\""), "{receipts}");
 }
 
 /// A client that leaves its end of the pipe open gets its answer, or silence, in time.
