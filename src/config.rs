@@ -33,8 +33,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "extractor",
         "\"auto\"",
-        &["auto", "claude", "rules"],
-        "Who reads conversations: auto (claude if a key is set, else rules), claude, rules.",
+        &["auto", "claude", "claude-code", "rules"],
+        "Who reads conversations: auto (claude if a key is set, else rules), claude (the API), claude-code (claude -p), rules.",
     ),
     setting(
         "claude.api_key_env",
@@ -62,14 +62,33 @@ pub const SETTINGS: &[Setting] = &[
     setting("claude.timeout_seconds", "120", &[], "Longest wait for one answer."),
     setting("claude.max_tries", "4", &[], "Tries of one request when the server is busy or the line breaks."),
     setting("claude.ca_file", "\"\"", &[], "Extra root certificate (PEM) of a company proxy."),
+    setting("claude_code.command", "\"claude\"", &[], "Claude Code's program, for the extractor claude-code: your subscription pays."),
+    setting("claude_code.model", "\"haiku\"", &[], "Model that claude-code asks for."),
+    setting("claude_code.timeout_seconds", "180", &[], "Longest wait for one answer of claude-code."),
     setting("inject.mode", "\"standard\"", &["standard", "light", "deep"], "What inject gives by default."),
     setting("inject.budget", "3000", &[], "Size of an injection in tokens (estimated)."),
     setting("inject.language", "\"auto\"", &["auto", "en", "zh"], "Language of the headers: auto follows the memories."),
+    setting(
+        "hooks.auto_ingest",
+        "\"off\"",
+        &["off", "rules", "claude", "claude-code"],
+        "Who reads a Claude Code conversation when it has ended: off (nobody by itself), rules, claude (the API), claude-code.",
+    ),
+    setting("hooks.off_projects", "[]", &[], "Projects in which the hooks say nothing and keep nothing."),
+    setting("hooks.prompt_memories", "3", &[], "At most so many memories come with one prompt; 0 is none."),
+    setting("hooks.daily_calls", "50", &[], "The background reader sends no more requests than this in a day; 0 is no limit."),
+    setting("hooks.worker_minutes", "10", &[], "The background reader ends after so many minutes; the rest waits for the next session."),
     setting("store.prune_days", "7", &[], "prune removes transient notes older than this many days (history keeps them)."),
     setting("store.decay_days", "30", &[], "A working memory not used for this many active days moves to the archive."),
     setting("store.max_supersedes", "5", &[], "A run that would replace more memories than this stops and shows its plan."),
     setting("store.wait_seconds", "30", &[], "How long to wait for another claude-mem that is writing."),
     setting("store.trust_hand_edits", "true", &[], "false holds entries that appeared without claude-mem back until they are adopted."),
+    setting(
+        "search.keep_turns",
+        "false",
+        &[],
+        "true keeps the cleaned turns of conversations for `search --in turns`, in .state/turns.db.",
+    ),
 ];
 
 /// Where a value came from.

@@ -3,12 +3,14 @@
 //! The straight line: `transcript` reads, `text` cleans, `extract` proposes, `extract::ground` checks,
 //! `reconcile` plans, `store` commits; `recall` brings it back. ARCHITECTURE.md has the map.
 
+pub mod claude_code;
 pub mod cli;
 pub mod clipboard;
 pub mod config;
 pub mod env;
 pub mod error;
 pub mod extract;
+pub mod mcp;
 pub mod model;
 pub mod pipeline;
 pub mod recall;

@@ -10,7 +10,7 @@ use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::{MemoryRecord, Plan};
 use crate::model::{Code, Id, Layer, Memory};
-use crate::store::identity::{self, Root};
+pub use crate::store::identity::Here;
 use crate::store::{Entry, GLOBAL, Receipt, Snapshot, Store};
 
 /// The context of one command.
@@ -25,17 +25,6 @@ pub struct App<'a> {
     /// Memory folder.
     pub home: PathBuf,
     project: Option<String>,
-}
-
-/// Where the working folder stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Here {
-    /// In a project that has memories.
-    Project(String),
-    /// In a repository that is no project yet: its root, and the name it would get.
-    Repository(Root, String),
-    /// Neither.
-    Nowhere,
 }
 
 impl<'a> App<'a> {
@@ -73,15 +62,7 @@ impl<'a> App<'a> {
 
     /// The project of the working folder, whatever `--project` says.
     pub fn here(&self, store: &Store) -> Result<Here> {
-        if let Some(name) = store.project_of(&self.env.cwd)? {
-            return Ok(Here::Project(name));
-        }
-        let root = identity::root_of(&self.env.cwd);
-        if !root.is_repository() {
-            return Ok(Here::Nowhere);
-        }
-        let name = store.default_name(&root)?;
-        Ok(Here::Repository(root, name))
+        store.here(&self.env.cwd)
     }
 
     /// The project named with `--project`, which must exist.
@@ -247,15 +228,7 @@ fn no_such(id: &str) -> Error {
 
 /// The JSON of an entry with its use and place.
 pub fn record(snapshot: &Snapshot, entry: &Entry) -> MemoryRecord {
-    let mut record = MemoryRecord::of(&entry.memory, &snapshot.project);
-    if let Some(used) = snapshot.catalogue.memories.get(entry.memory.id.as_str()) {
-        record.last_access.clone_from(&used.last_access);
-        record.hits = used.hits;
-        record.created = record.created.or_else(|| used.created.clone());
-    }
-    record.file = Some(entry.file.clone());
-    record.line = Some(entry.line);
-    record
+    snapshot.record(entry)
 }
 
 /// `memories` of a JSON answer, or any serialisable list.

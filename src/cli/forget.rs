@@ -5,8 +5,9 @@ use clap::Args;
 use super::app::{App, fields, ids, one_line};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
-use crate::model::{Change, Id, Memory};
-use crate::reconcile::duplicate;
+use crate::model::{Id, Memory};
+use crate::pipeline::by_hand;
+use crate::store::turns::TurnStore;
 use crate::text::words;
 
 /// Forget memories; they leave a tombstone and do not come back
@@ -30,6 +31,13 @@ impl ForgetArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
         let chosen = self.chosen(app, &store)?;
+        let turns = self.forget_turns(app, &store)?;
+        if chosen.is_empty() && turns > 0 {
+            if app.ui.wishes.json {
+                app.ui.object("forget", fields([("forgotten", ids(&[])), ("turns", turns.into())]));
+            }
+            return Ok(());
+        }
         if chosen.is_empty() {
             return Err(Error::new(Kind::Usage, "nothing matches, so nothing is forgotten").hint("`claude-mem list` shows what there is"));
         }
@@ -51,19 +59,25 @@ impl ForgetArgs {
         let mut projects: Vec<&String> = chosen.iter().map(|(p, _)| p).collect();
         projects.dedup();
         for project in projects {
-            app.update(&store, project, &mut |snapshot| {
-                let mut plan = app.plan(snapshot, "forget");
-                let mine = chosen.iter().filter(|(p, m)| p == project && snapshot.entry(&m.id).is_some());
-                plan.changes.extend(
-                    mine.map(|(_, m)| Change::Forget { id: m.id.clone(), tombstone: Some(duplicate::tombstone_of(m, &app.env.now())) }),
-                );
-                Ok(plan)
-            })?;
+            let mine = || chosen.iter().filter(|(p, _)| p == project).map(|(_, m)| m);
+            app.update(&store, project, &mut |snapshot| Ok(by_hand::forget(snapshot, mine(), &app.env.now())))?;
         }
         let them = if chosen.len() == 1 { "it" } else { "them" };
         let what = format!("{number}; `claude-mem undo` brings {them} back");
         app.ui.done("forget", fields([("forgotten", ids(&gone))]), ("forgot", "forget"), &what);
         Ok(())
+    }
+
+    /// Takes the kept turns of a conversation out: unlike memories, they are in no history, so undo does not bring them back.
+    fn forget_turns(&self, app: &App, store: &crate::store::Store) -> Result<usize> {
+        let (Some(session), Some(turns)) = (&self.session, TurnStore::open(store.home(), false)?) else { return Ok(0) };
+        let kept = turns.count(session)?;
+        if kept == 0 || app.ui.wishes.dry_run || !app.ui.confirm(&format!("forget the {} that were kept?", count(kept, "turn", "turns")))? {
+            return Ok(0);
+        }
+        let gone = turns.forget(session)?;
+        app.ui.say(&format!("forgot {} for good", count(gone, "kept turn", "kept turns")));
+        Ok(gone)
     }
 
     /// Project and memory of everything that is meant, sorted by project.

@@ -33,11 +33,11 @@ pub struct ListArgs {
     all_projects: bool,
 }
 
-fn layer(text: &str) -> Result<Layer, String> {
+pub(super) fn layer(text: &str) -> Result<Layer, String> {
     Layer::parse(text).ok_or_else(|| "one of transient, working, long-term".to_owned())
 }
 
-fn kind(text: &str) -> Result<model::Kind, String> {
+pub(super) fn kind(text: &str) -> Result<model::Kind, String> {
     model::Kind::parse(text).ok_or_else(|| "one of decision, fact, todo, preference, convention".to_owned())
 }
 

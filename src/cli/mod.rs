@@ -4,21 +4,29 @@ pub mod ui;
 
 mod app;
 mod backup;
+mod belongs;
 mod config;
+mod doctor;
 mod edit;
 mod forget;
 mod history;
+mod hook;
 mod ingest;
 mod inject;
+mod install;
 mod list;
+mod mcp;
 mod project;
 mod prune;
 mod refine;
 mod remember;
 mod review;
+mod search;
+mod selftest;
 mod shell;
 mod stats;
 mod transfer;
+mod turns;
 mod usage;
 
 pub use app::App;
@@ -97,6 +105,8 @@ commands! {
     Ingest(ingest::IngestArgs),
     Inject(inject::InjectArgs),
     Remember(remember::RememberArgs),
+    Search(search::SearchArgs),
+    WhyNot(search::WhyNotArgs),
     List(list::ListArgs),
     Show(list::ShowArgs),
     Edit(edit::EditArgs),
@@ -110,11 +120,21 @@ commands! {
     Verify(history::VerifyArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
+    Reindex(search::ReindexArgs),
     Import(transfer::ImportArgs),
     Export(transfer::ExportArgs),
     Project(project::ProjectArgs),
+    Install(install::InstallArgs),
+    Uninstall(install::UninstallArgs),
+    Upgrade(install::UpgradeArgs),
+    Doctor(doctor::DoctorArgs),
+    Selftest(selftest::SelftestArgs),
     Stats(stats::StatsArgs),
+    Hook(hook::HookArgs),
+    #[command(name = "hook-worker", hide = true)]
+    HookWorker(hook::WorkerArgs),
     Config(config::ConfigArgs),
+    Mcp(mcp::McpArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
     #[command(name = "__clipboard")]
@@ -183,6 +203,9 @@ fn exit(ui: &Ui, error: &Error) -> ExitCode {
 
 /// The program: the surroundings, then one command line.
 pub fn main(args: Vec<OsString>) -> ExitCode {
+    if hook::is_ours(&args) {
+        return hook::main(args);
+    }
     match Env::system() {
         Ok(env) => {
             crate::store::disk::crash_at(env.var("CLAUDE_MEM_CRASH_AT"));

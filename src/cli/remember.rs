@@ -4,12 +4,10 @@ use clap::Args;
 
 use super::app::{App, fields, json, one_line, record};
 use super::ui::{paint, style};
-use crate::error::{Error, Kind, Result};
-use crate::extract::ground;
-use crate::model::{self, Change, Layer, Memory, Origin};
-use crate::reconcile::duplicate;
+use crate::error::Result;
+use crate::model::Memory;
+use crate::pipeline::by_hand::{self, Wish};
 use crate::store::GLOBAL;
-use crate::text::{redact, words};
 
 /// Remember one thing, in your words
 #[derive(Debug, Args)]
@@ -42,49 +40,17 @@ pub struct RememberArgs {
 
 impl RememberArgs {
     fn memory(&self, app: &App) -> Result<Memory> {
-        let usage = |what: String, hint: &str| Error::new(Kind::Usage, what).hint(hint);
-        let kind = model::Kind::parse(&self.kind)
-            .ok_or_else(|| usage(format!("`{}` is no kind of memory", self.kind), "use decision, fact, todo, preference or convention"))?;
-        let lasting = matches!(kind, model::Kind::Preference | model::Kind::Convention);
-        let layer = match self.layer.as_deref() {
-            Some(text) => {
-                Layer::parse(text).ok_or_else(|| usage(format!("`{text}` is no layer"), "use transient, working or long-term"))?
-            }
-            None if lasting => Layer::LongTerm,
-            None => Layer::Working,
+        let wish = Wish {
+            text: self.text.join(" "),
+            kind: self.kind.clone(),
+            layer: self.layer.clone(),
+            topic: self.topic.clone(),
+            keywords: self.keyword.clone(),
+            why: self.why.clone(),
+            until: self.until.clone(),
+            global: self.global,
         };
-        let text = self.text.join(" ");
-        let summary = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if summary.is_empty() {
-            return Err(usage("there is nothing to remember".into(), "write the statement after `remember`"));
-        }
-        if words::width(&summary) > words::MAX_WIDTH {
-            return Err(usage(
-                format!(
-                    "the statement is {:.0} wide characters long; a summary has at most {:.0}",
-                    words::width(&summary),
-                    words::MAX_WIDTH
-                ),
-                "say it in one short line and put the rest into --why",
-            ));
-        }
-        for field in [Some(&summary), self.why.as_ref(), self.topic.as_ref()].into_iter().flatten().chain(&self.keyword) {
-            if redact::has_secret(field) {
-                return Err(usage("that looks like a secret, and secrets are not stored".into(), "say where the secret is kept instead"));
-            }
-        }
-        let mut memory = Memory::new(app.env.new_id()?, layer, kind, summary);
-        if let Some(day) = &self.until {
-            let date = day.parse::<jiff::civil::Date>().map_err(|_| usage(format!("`{day}` is no day"), "write it as YYYY-MM-DD"))?;
-            memory.validity = model::Validity::Until(date.to_string());
-        }
-        memory.topic.clone_from(&self.topic);
-        memory.reason.clone_from(&self.why);
-        memory.keywords = ground::keywords(&self.keyword, self.topic.as_deref(), &memory.summary);
-        memory.scope = self.global.then(|| "global".to_owned());
-        memory.origin = Origin::Manual;
-        memory.created = Some(app.env.now());
-        Ok(memory)
+        by_hand::memory(&wish, app.env.new_id()?, &app.env.now())
     }
 
     /// Runs it.
@@ -97,20 +63,15 @@ impl RememberArgs {
         } else {
             app.project_to_write(&store)?
         };
-        let mut known = None;
+        let (mut known, mut disagrees) = (None, Vec::new());
         app.update(&store, &project, &mut |snapshot| {
-            let mut plan = app.plan(snapshot, "remember");
-            known = snapshot
-                .entries
-                .iter()
-                .find(|e| e.memory.state == model::State::Valid && duplicate::same(&e.memory, &memory))
-                .map(|e| e.memory.id.clone());
-            plan.changes.push(match &known {
-                Some(id) => Change::Confirm { id: id.clone(), evidence: None },
-                None => Change::Add(memory.clone()),
-            });
-            Ok(plan)
+            let noted = by_hand::remember(snapshot, &memory, &app.env.now());
+            (known, disagrees) = (noted.known, noted.disagrees);
+            Ok(noted.plan)
         })?;
+        for other in &disagrees {
+            app.ui.warn(&format!("this disagrees with {other}; both are kept until you decide: claude-mem review"));
+        }
         let id = known.as_ref().unwrap_or(&memory.id);
         if app.ui.wishes.dry_run {
             app.ui.line(&format!("would remember {}", one_line(&app.ui, &memory)));

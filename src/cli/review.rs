@@ -1,14 +1,14 @@
 //! `review` and `resolve`: what only a person can decide.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 
 use super::app::{App, fields, json as to_json, reasons};
 use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::ReviewItem;
-use crate::model::{Change, Id, Memory};
-use crate::reconcile::duplicate;
+use crate::model::{Id, Memory};
+use crate::pipeline::by_hand::{self, Keep, Pair, Waiting};
 use crate::store::{Snapshot, Store};
 
 /// Decide what waits: pairs that disagree, and candidates that are not sure
@@ -28,34 +28,12 @@ pub struct ResolveArgs {
     #[arg(value_name = "ID")]
     id: String,
     /// What stays: new, old or both; for a candidate new keeps it and old drops it
-    #[arg(long, value_enum)]
+    #[arg(long, value_name = "WHICH", value_parser = keep)]
     keep: Keep,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Keep {
-    New,
-    Old,
-    Both,
-}
-
-impl Keep {
-    fn name(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Old => "old",
-            Self::Both => "both",
-        }
-    }
-}
-
-/// A pending pair: older, newer, why.
-type Pair = (Memory, Memory, String);
-
-fn pending(snapshot: &Snapshot) -> Vec<Pair> {
-    let find = |id: &str| Id::parse(id).and_then(|id| snapshot.entry(&id)).map(|e| e.memory.clone());
-    let open = snapshot.catalogue.conflicts.iter().filter(|c| c.state == "pending");
-    open.filter_map(|c| Some((find(&c.older)?, find(&c.newer)?, c.reason.clone()))).collect()
+fn keep(text: &str) -> Result<Keep, String> {
+    Keep::parse(text).ok_or_else(|| "one of new, old, both".to_owned())
 }
 
 impl ReviewArgs {
@@ -68,7 +46,7 @@ impl ReviewArgs {
         }
         let (mut memories, mut conflicts) = (Vec::new(), Vec::new());
         for snapshot in &snapshots {
-            for (older, newer, reason) in pending(snapshot) {
+            for Pair { older, newer, reason } in by_hand::pairs(snapshot) {
                 if !app.ui.wishes.json {
                     show_pair(app, &older, &newer, &reason);
                 }
@@ -98,15 +76,12 @@ impl ResolveArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
-        let wanted = self.id.trim().to_ascii_lowercase();
-        let fits = |id: &Id| wanted.len() >= 4 && id.as_str().starts_with(&wanted);
         for project in store.projects()? {
             let snapshot = store.snapshot(&project)?;
-            if let Some(item) = snapshot.catalogue.review.iter().find(|i| fits(&i.id)) {
-                return decide_item(app, &store, &snapshot, item, self.keep != Keep::Old);
-            }
-            if let Some((older, newer, _)) = pending(&snapshot).into_iter().find(|(a, b, _)| fits(&b.id) || fits(&a.id)) {
-                return decide_pair(app, &store, &snapshot.project, &older.id, &newer.id, self.keep.name());
+            match by_hand::waiting(&snapshot, &self.id) {
+                Some(Waiting::Candidate(item)) => return decide_item(app, &store, &snapshot, &item, self.keep != Keep::Old),
+                Some(Waiting::Pair(pair)) => return decide_pair(app, &store, &project, &pair.older.id, &pair.newer.id, self.keep),
+                None => {}
             }
         }
         Err(Error::new(Kind::Usage, format!("nothing with the id `{}` waits for a decision", self.id))
@@ -138,7 +113,7 @@ fn show_item(app: &App, item: &ReviewItem) {
 }
 
 fn ask_all(app: &App, store: &Store, snapshots: &[Snapshot]) -> Result<()> {
-    let total: usize = snapshots.iter().map(|s| pending(s).len() + s.catalogue.review.len()).sum();
+    let total: usize = snapshots.iter().map(|s| by_hand::pairs(s).len() + s.catalogue.review.len()).sum();
     if total == 0 {
         app.ui.say("nothing to review");
         return Ok(());
@@ -146,13 +121,13 @@ fn ask_all(app: &App, store: &Store, snapshots: &[Snapshot]) -> Result<()> {
     let (mut number, mut decided) = (0, 0);
     let end = |decided: usize| app.ui.say(&format!("{decided} of {total} decided"));
     for snapshot in snapshots {
-        for (older, newer, reason) in pending(snapshot) {
+        for Pair { older, newer, reason } in by_hand::pairs(snapshot) {
             number += 1;
             app.ui.line(&paint(style::DIM, &format!("{number} of {total}")));
             show_pair(app, &older, &newer, &reason);
             match ask_pair(app)? {
                 Answer::Keep(how) => {
-                    decide_pair(app, store, &snapshot.project, &older.id, &newer.id, how.name())?;
+                    decide_pair(app, store, &snapshot.project, &older.id, &newer.id, how)?;
                     decided += 1;
                 }
                 Answer::Later => {}
@@ -220,11 +195,12 @@ fn ask_pair(app: &App) -> Result<Answer> {
 pub fn settle_pairs(app: &App, store: &Store, pairs: &[(Id, Id)]) -> Result<bool> {
     let mut decided = false;
     for snapshot in app.snapshots(store, false)? {
-        for (older, newer, reason) in pending(&snapshot).into_iter().filter(|(a, b, _)| pairs.contains(&(a.id.clone(), b.id.clone()))) {
+        let asked = |p: &Pair| pairs.contains(&(p.older.id.clone(), p.newer.id.clone()));
+        for Pair { older, newer, reason } in by_hand::pairs(&snapshot).into_iter().filter(asked) {
             show_pair(app, &older, &newer, &reason);
             match ask_pair(app)? {
                 Answer::Keep(how) => {
-                    decide_pair(app, store, &snapshot.project, &older.id, &newer.id, how.name())?;
+                    decide_pair(app, store, &snapshot.project, &older.id, &newer.id, how)?;
                     decided = true;
                 }
                 Answer::Later => {}
@@ -235,38 +211,18 @@ pub fn settle_pairs(app: &App, store: &Store, pairs: &[(Id, Id)]) -> Result<bool
     Ok(decided)
 }
 
-fn decide_pair(app: &App, store: &Store, project: &str, older: &Id, newer: &Id, how: &str) -> Result<()> {
+fn decide_pair(app: &App, store: &Store, project: &str, older: &Id, newer: &Id, keep: Keep) -> Result<()> {
+    let how = keep.name();
     let row = fields([("older", older.as_str().into()), ("newer", newer.as_str().into()), ("keep", how.into())]);
-    app.update(store, project, &mut |snapshot| {
-        let mut plan = app.plan(snapshot, "resolve");
-        plan.changes.push(Change::Settle { older: older.clone(), newer: newer.clone(), how: how.to_owned() });
-        Ok(plan)
-    })?;
+    app.update(store, project, &mut |snapshot| Ok(by_hand::settle(snapshot, older, newer, keep, &app.env.now())))?;
     app.ui.done("resolve", row, ("kept", "keep"), &format!("{how} of {older} and {newer}"));
     Ok(())
 }
 
 fn decide_item(app: &App, store: &Store, snapshot: &Snapshot, item: &ReviewItem, keep: bool) -> Result<()> {
-    let memory = item.memory.to_memory(item.id.clone()).map_err(Error::failure)?;
-    // An item about an entry that is stored (a dependant of something replaced) asks whether it still holds.
-    let stored = Id::parse(&item.memory.id).filter(|id| *id != item.id);
-    app.update(store, &snapshot.project, &mut |now| {
-        let mut plan = app.plan(now, "resolve");
-        let tombstone = || Some(duplicate::tombstone_of(&memory, &app.env.now()));
-        match stored.as_ref().filter(|id| now.entry(id).is_some()) {
-            Some(id) => {
-                plan.changes.push(Change::Answer { id: item.id.clone(), tombstone: None });
-                plan.changes.extend((!keep).then(|| Change::Forget { id: id.clone(), tombstone: tombstone() }));
-            }
-            None => {
-                plan.changes.push(Change::Answer { id: item.id.clone(), tombstone: (!keep).then(tombstone).flatten() });
-                plan.changes.extend(keep.then(|| Change::Add(memory.clone())));
-            }
-        }
-        Ok(plan)
-    })?;
+    app.update(store, &snapshot.project, &mut |now| by_hand::answer(now, item, keep, &app.env.now()))?;
     let verb = if keep { ("kept:", "keep:") } else { ("dropped for good:", "drop for good:") };
     let row = fields([("id", item.id.as_str().into()), ("keep", keep.into())]);
-    app.ui.done("resolve", row, verb, &app.ui.foreign(&memory.summary));
+    app.ui.done("resolve", row, verb, &app.ui.foreign(&item.memory.summary));
     Ok(())
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::app::{App, fields, record};
+use super::turns::{self, TurnRow};
 use super::ui::count;
 use crate::error::{Error, Result};
 use crate::model::plan::MemoryRecord;
@@ -19,13 +20,17 @@ use crate::text::{redact, words};
 /// Take over memories from a JSONL file
 ///
 /// One object a line, in the shape that export writes; only `summary` must be there. An `external_id` is given back
-/// with the new id. What is already known is not added again.
+/// with the new id. What is already known is not added again. Rows of turns, {id, session, ts, speaker, text}, are kept for
+/// search --in turns.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     /// The file; - is stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
+
+/// Memories, each with the external id it came with, and turns.
+type Rows = (Vec<(Option<String>, Memory)>, Vec<TurnRow>);
 
 /// One line of the file.
 #[derive(Deserialize)]
@@ -49,14 +54,21 @@ impl ImportArgs {
     }
 
     /// Memories with the external id of each; every line is checked before anything is stored.
-    fn rows(&self, app: &App, text: &str) -> Result<Vec<(Option<String>, Memory)>> {
-        let mut rows = Vec::new();
+    fn rows(&self, app: &App, text: &str) -> Result<Rows> {
+        let (mut rows, mut turns) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
             let wrong = |what: String| {
                 Error::failure(format!("{}:{}: {what}", self.file.display(), number + 1))
                     .hint("every line is one JSON object with at least a summary; nothing was imported")
             };
-            let row: Row = serde_json::from_str(line.trim_start_matches('\u{feff}')).map_err(|e| wrong(format!("not a memory: {e}")))?;
+            let line = line.trim_start_matches('\u{feff}');
+            if let Ok(turn) = serde_json::from_str::<TurnRow>(line)
+                && !line.contains("\"summary\"")
+            {
+                turns.push(turn);
+                continue;
+            }
+            let row: Row = serde_json::from_str(line).map_err(|e| wrong(format!("not a memory: {e}")))?;
             let given = Id::parse(&row.record.id);
             let id = match given {
                 Some(id) => id,
@@ -74,12 +86,15 @@ impl ImportArgs {
             }
             rows.push((row.external_id, memory));
         }
-        Ok(rows)
+        if !turns.is_empty() {
+            turns::check_wanted(app)?;
+        }
+        Ok((rows, turns))
     }
 
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
-        let rows = self.rows(app, &self.text()?)?;
+        let (rows, turn_rows) = self.rows(app, &self.text()?)?;
         let store = app.store()?;
         let project = app.project_to_write(&store)?;
         let mut result: Vec<(Option<String>, Id, bool)> = Vec::new();
@@ -99,17 +114,19 @@ impl ImportArgs {
             }
             Ok(plan)
         })?;
+        let turn_count = turns::keep(app, &store, &project, turn_rows)?;
         let added = result.iter().filter(|(_, _, new)| *new).count();
         if app.ui.wishes.json {
             let rows = result.iter().map(|(external, id, new)| {
                 let row = [("id", Value::from(id.as_str())), ("external_id", Value::from(external.clone())), ("new", Value::from(*new))];
                 Value::Object(fields(row))
             });
-            app.ui.done("import", fields([("memories", rows.collect::<Vec<_>>().into())]), ("", ""), "");
+            app.ui.done("import", fields([("memories", rows.collect::<Vec<_>>().into()), ("turns", turn_count.into())]), ("", ""), "");
             return Ok(());
         }
         let known = result.len() - added;
         let rest = if known > 0 { format!(", {known} already known") } else { String::new() };
+        let rest = if turn_count > 0 { format!("{rest}; {}", count(turn_count, "turn", "turns")) } else { rest };
         let what = format!("{} into {project}{rest}", count(added, "memory", "memories"));
         app.ui.done("import", fields([]), ("imported", "import"), &what);
         Ok(())

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::claude_code;
 use super::ladder::Wire;
 use super::rules::Rules;
-use super::{Claude, ClaudeSettings, Extractor, Key, Policy, Replay, Timeouts};
+use super::{Claude, ClaudeCode, ClaudeSettings, Extractor, Key, Policy, Replay, Timeouts};
 use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Kind, Result};
@@ -61,6 +62,11 @@ pub const BACKENDS: &[Backend] = &[
         about: "the Messages API, or any server that speaks it (claude.base_url)",
         open: |p| Ok(Box::new(claude(p)?)),
     },
+    Backend {
+        name: "claude-code",
+        about: "your own claude -p; the subscription pays, no key is used",
+        open: |p| Ok(Box::new(through_client(p))),
+    },
     Backend { name: "rules", about: "local rules, no model, no network", open: |_| Ok(Box::new(Rules)) },
     Backend { name: "replay", about: "recorded answers of --replay DIR, no network", open: |p| Ok(Box::new(replay(p)?)) },
 ];
@@ -69,6 +75,19 @@ fn claude<'a>(parts: &Parts<'a>) -> Result<Claude<'a>> {
     let mut settings = settings(parts.config, parts.env, parts.wanted.max_cost);
     settings.key = key(parts.config, parts.env)?;
     Claude::new(settings, parts.env, parts.ledger.clone(), parts.wanted.record.map(Path::to_owned))
+}
+
+fn through_client<'a>(parts: &Parts<'a>) -> ClaudeCode<'a> {
+    let Parts { config, env, ledger, .. } = parts;
+    let api = settings(config, env, None);
+    let settings = claude_code::Settings {
+        command: config.text("claude_code.command").to_owned(),
+        model: config.text("claude_code.model").to_owned(),
+        timeout: Duration::from_secs(config.number("claude_code.timeout_seconds").max(1)),
+        max_input_tokens: api.max_input_tokens,
+        daily_cap: api.daily_cap,
+    };
+    ClaudeCode::new(settings, env, ledger.clone())
 }
 
 fn replay(parts: &Parts<'_>) -> Result<Replay> {
@@ -93,6 +112,7 @@ pub fn choose<'a>(wanted: &Wanted<'a>, config: &'a Config, env: &'a Env, home: &
         ("auto", _) if has_key(config, env) => ("claude", format!("read by {}", config.text("claude.model"))),
         ("auto", _) => ("rules", format!("read by the local rules{NO_KEY}")),
         ("claude", _) => ("claude", format!("read by {}", config.text("claude.model"))),
+        ("claude-code", _) => ("claude-code", "read by your own claude -p; the subscription pays".to_owned()),
         (name, _) => (name, format!("read by {name}")),
     };
     let backend = BACKENDS.iter().find(|b| b.name == name).ok_or_else(|| {
@@ -106,16 +126,20 @@ pub fn choose<'a>(wanted: &Wanted<'a>, config: &'a Config, env: &'a Env, home: &
 /// Whether these wishes lead to a model, recorded or not: `refine` works without one, too.
 pub fn asks_model(wanted: &Wanted<'_>, config: &Config, env: &Env) -> bool {
     let name = wanted.extractor.unwrap_or(config.text("extractor"));
-    wanted.replay.is_some() || wanted.dump.is_some() || name == "claude" || (name == "auto" && has_key(config, env))
+    wanted.replay.is_some() || wanted.dump.is_some() || matches!(name, "claude" | "claude-code") || (name == "auto" && has_key(config, env))
 }
 
-/// The way to ask a model for `refine`: recorded answers or a dump if wished, else the Messages API.
+/// The way to ask a model for `refine`: recorded answers or a dump if wished, `claude -p` if chosen, else the Messages API.
 ///
 /// # Errors
 /// Whatever the API lacks, first of all a key.
 pub fn wire<'a>(wanted: &Wanted<'a>, config: &'a Config, env: &'a Env, home: &Path) -> Result<Box<dyn Wire + 'a>> {
     let parts = Parts { config, env, ledger: ledger_of(home), wanted: *wanted };
-    if wanted.replay.is_some() || wanted.dump.is_some() { Ok(Box::new(replay(&parts)?)) } else { Ok(Box::new(claude(&parts)?)) }
+    match wanted.extractor.unwrap_or(config.text("extractor")) {
+        _ if wanted.replay.is_some() || wanted.dump.is_some() => Ok(Box::new(replay(&parts)?)),
+        "claude-code" => Ok(Box::new(through_client(&parts))),
+        _ => Ok(Box::new(claude(&parts)?)),
+    }
 }
 
 /// The ledger of a memory folder.

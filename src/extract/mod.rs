@@ -6,6 +6,7 @@ pub mod backend;
 pub mod carry;
 pub mod chunk;
 pub mod claude;
+pub mod claude_code;
 pub mod estimate;
 pub mod ground;
 pub mod ladder;
@@ -19,6 +20,7 @@ pub mod rules;
 
 pub use api::{Key, Timeouts};
 pub use claude::{Claude, ClaudeSettings};
+pub use claude_code::ClaudeCode;
 pub use replay::Replay;
 pub use retry::Policy;
 

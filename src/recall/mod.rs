@@ -2,9 +2,11 @@
 //!
 //! Pure: the store's snapshots and the request decide every byte. Not here: the clipboard, receipts, hooks and MCP.
 
+pub mod digest;
 pub mod escape;
 pub mod render;
 pub mod score;
+pub mod search;
 pub mod select;
 
 use crate::model::Id;
@@ -22,6 +24,8 @@ pub enum Mode {
     Light,
     /// Standard, the transient notes of the last three days, and what was turned down in them.
     Deep,
+    /// Whatever holds, in every layer: of what a prompt matched. Not on the command line.
+    Matching,
 }
 
 impl Mode {
@@ -31,6 +35,7 @@ impl Mode {
             Self::Standard => "standard",
             Self::Light => "light",
             Self::Deep => "deep",
+            Self::Matching => "matching",
         }
     }
 

@@ -268,6 +268,19 @@ impl Frame<'_> {
         format!("\n## {name}\n")
     }
 
+    /// The lines alone, in their own order, under one opening: what a prompt gets.
+    pub fn digest(&self, lines: &[Line<'_>]) -> String {
+        let mut out = format!("{OPEN}\n{}\n", self.words.phrase("opening_prompt"));
+        for row in lines.iter().flat_map(|l| &l.rows) {
+            out.push_str("- ");
+            out.push_str(&row.text);
+            out.push('\n');
+        }
+        out.push_str(CLOSE);
+        out.push('\n');
+        out
+    }
+
     /// The whole block. `left_out`: how many more there would have been; 0 says nothing.
     pub fn text(&self, lines: &[Line<'_>], left_out: usize) -> String {
         let mut groups: BTreeMap<_, Vec<&Row<'_>>> = BTreeMap::new();
@@ -333,7 +346,7 @@ mod tests {
     #[test]
     fn the_opening_is_one_that_ingestion_knows() {
         for file in [ENGLISH, CHINESE] {
-            for opening in ["opening", "opening_global"] {
+            for opening in ["opening", "opening_global", "opening_prompt"] {
                 let phrase = Words::parse(file).phrase(opening);
                 assert!(crate::text::tags::HEADERS.iter().any(|h| phrase.starts_with(h)), "{phrase}");
             }

@@ -164,6 +164,7 @@ fn in_mode(known: &Known<'_>, request: &Request) -> bool {
         Mode::Light => memory.layer == Layer::Working && memory.validity == Validity::Lasting && memory.state == State::Valid,
         Mode::Standard => memory.layer != Layer::Transient,
         Mode::Deep => memory.layer != Layer::Transient || is_recent(known.day, &request.today),
+        Mode::Matching => true,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::access::Access;
 use super::catalogue::{ConflictRecord, FileRecord, MemoryUse};
 use super::journal::FileSwap;
 use super::layout::{self, INDEX};
@@ -276,6 +277,19 @@ impl Draft {
         if let Some(known) = self.project.catalogue.memories.get_mut(id.as_str()) {
             known.hits += 1;
             known.last_access = Some(self.at.clone());
+        }
+    }
+
+    /// Counts the uses that readers noted since the last commit.
+    pub(super) fn count(&mut self, used: &[Access]) {
+        for access in used {
+            for id in &access.ids {
+                if let Some(known) = self.project.catalogue.memories.get_mut(id.as_str()) {
+                    known.hits += 1;
+                    // RFC 3339 of one machine sorts by time but for a change of zone, which a day of use survives.
+                    known.last_access = known.last_access.take().max(Some(access.at.clone()));
+                }
+            }
         }
     }
 

@@ -39,6 +39,39 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_dir(parent)
 }
 
+/// Replaces another program's file as a whole, through a link if it is one, keeping its mode; a new one is private (0600).
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |e: &std::io::Error| Error::io("write", path, e);
+    let target = match fs::symlink_metadata(path) {
+        Ok(_) => path.canonicalize().map_err(|e| failed(&e))?,
+        Err(_) => path.to_path_buf(),
+    };
+    let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    create_dir(parent)?;
+    let mode = fs::metadata(&target).ok().map(|m| m.permissions());
+    if mode.as_ref().is_some_and(fs::Permissions::readonly) {
+        return Err(Error::failure(format!("{} is read-only", path.display()))
+            .hint("make it writable, or make the change where the file comes from; nothing was changed"));
+    }
+    let mut temp = tempfile::NamedTempFile::new_in(parent).map_err(|e| failed(&e))?;
+    temp.write_all(bytes).map_err(|e| failed(&e))?;
+    if let Some(mode) = mode {
+        temp.as_file().set_permissions(mode).map_err(|e| failed(&e))?;
+    }
+    temp.as_file().sync_all().map_err(|e| failed(&e))?;
+    temp.persist(&target).map_err(|e| failed(&e.error))?;
+    sync_dir(parent)
+}
+
+/// Puts a whole private file in place in one step, without fsync: only for what can be made anew.
+pub fn write_cache(path: &Path, bytes: &[u8]) -> Result<()> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let failed = |e: &std::io::Error| Error::io("write", path, e);
+    let mut temp = tempfile::NamedTempFile::new_in(parent).map_err(|e| failed(&e))?;
+    temp.write_all(bytes).map_err(|e| failed(&e))?;
+    temp.persist(path).map(drop).map_err(|e| failed(&e.error))
+}
+
 /// Writes a new private file and brings it to the disk. The name must be free, or left over from a run that was cut off.
 pub fn stage(path: &Path, bytes: &[u8]) -> Result<()> {
     remove(path)?;

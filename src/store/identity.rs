@@ -23,6 +23,17 @@ impl Root {
     }
 }
 
+/// Where a working folder stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Here {
+    /// In a project that has memories.
+    Project(String),
+    /// In a repository that is no project yet: its root, and the name it would get.
+    Repository(Root, String),
+    /// Neither.
+    Nowhere,
+}
+
 /// The root of a working folder.
 pub fn root_of(cwd: &Path) -> Root {
     let cwd = canonical(cwd);
@@ -86,6 +97,22 @@ impl Store {
         let deepest = |roots: &[String]| roots.iter().filter_map(|r| depth(r)).max();
         let projects = self.project_infos()?.into_iter().filter(|p| p.name != GLOBAL);
         Ok(projects.filter_map(|p| Some((deepest(&p.roots)?, p.name))).max().map(|(_, name)| name))
+    }
+
+    /// Where a working folder stands.
+    ///
+    /// # Errors
+    /// If the home cannot be read.
+    pub fn here(&self, cwd: &Path) -> Result<Here> {
+        if let Some(name) = self.project_of(cwd)? {
+            return Ok(Here::Project(name));
+        }
+        let root = root_of(cwd);
+        if !root.is_repository() {
+            return Ok(Here::Nowhere);
+        }
+        let name = self.default_name(&root)?;
+        Ok(Here::Repository(root, name))
     }
 
     /// A free name for a new project at this root: the plain one, or with `-2`, `-3`, … where that is taken.

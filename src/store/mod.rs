@@ -3,18 +3,22 @@
 //! [`Store::snapshot`] reads, [`Store::update`] and [`Store::commit`] change: lock, re-read, copies to the history, staged
 //! files, journal, swap, check. Everything that changes a project goes through [`Store::swap`].
 
+mod access;
 mod apply;
 mod backup;
 pub mod catalogue;
 pub mod disk;
 mod history;
 pub mod identity;
+pub mod index;
 pub mod injections;
 mod journal;
 pub mod layout;
 pub mod markdown;
+mod peek;
 mod projects;
 mod read;
+pub mod turns;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -28,7 +32,7 @@ pub use projects::ProjectInfo;
 pub use verify::{Finding, Severity};
 
 use crate::error::{Error, Kind, Problem, Result};
-use crate::model::plan::Base;
+use crate::model::plan::{Base, MemoryRecord};
 use crate::model::{Change, Id, Memory, Plan};
 use apply::Draft;
 use journal::{FileSwap, Lock};
@@ -84,6 +88,19 @@ impl Snapshot {
     /// The entry with this id.
     pub fn entry(&self, id: &Id) -> Option<&Entry> {
         self.entries.iter().find(|e| e.memory.id == *id)
+    }
+
+    /// The record of an entry, with its use and place.
+    pub fn record(&self, entry: &Entry) -> MemoryRecord {
+        let mut record = MemoryRecord::of(&entry.memory, &self.project);
+        if let Some(used) = self.catalogue.memories.get(entry.memory.id.as_str()) {
+            record.last_access.clone_from(&used.last_access);
+            record.hits = used.hits;
+            record.created = record.created.or_else(|| used.created.clone());
+        }
+        record.file = Some(entry.file.clone());
+        record.line = Some(entry.line);
+        record
     }
 }
 
@@ -235,6 +252,8 @@ impl Store {
             self.read_archive(&mut draft.project)?;
         }
         draft.apply(plan)?;
+        let used = access::noted(&self.home, &plan.project);
+        draft.count(&used);
         let swaps = draft.swaps()?;
         let mut receipt = Receipt {
             ids: draft.ids.into_iter().collect(),
@@ -247,7 +266,8 @@ impl Store {
         if swaps.is_empty() {
             return Ok(receipt);
         }
-        let quiet = receipt.adopted.is_empty() && plan.changes.iter().all(|c| matches!(c, Change::Touch { .. }));
+        // Bookkeeping alone (use, progress of a transcript) is no step that a person would want back.
+        let quiet = receipt.adopted.is_empty() && plan.changes.iter().all(|c| matches!(c, Change::Touch { .. } | Change::Session(_)));
         let manifest = Manifest {
             command: plan.command.clone(),
             at: plan.at.clone(),
@@ -257,6 +277,9 @@ impl Store {
             ..Manifest::default()
         };
         let manifest = self.swap(lock, manifest, swaps)?;
+        if !used.is_empty() {
+            access::counted(&self.home, &plan.project)?;
+        }
         receipt.seq = (!quiet).then_some(manifest.seq);
         receipt.files = manifest.files.into_iter().map(|f| f.path).collect();
         Ok(receipt)

@@ -58,6 +58,11 @@ pub(super) fn problem(code: &'static str, file: String, detail: impl Into<String
 
 /// The files of a project as they are between two commits.
 pub(super) fn read(home: &Path, name: &str, wait: Duration) -> Result<Project> {
+    between_commits(home, name, wait, || read_now(home, name))
+}
+
+/// Runs `look` on a project so that no commit falls into it.
+pub(super) fn between_commits<T>(home: &Path, name: &str, wait: Duration, look: impl Fn() -> Result<T>) -> Result<T> {
     let index = home.join(name).join(INDEX);
     for _ in 0..20 {
         if journal::is_open(home) {
@@ -66,17 +71,17 @@ pub(super) fn read(home: &Path, name: &str, wait: Duration) -> Result<Project> {
                 return Err(Error::new(Kind::Busy, "a commit was cut off and has to be finished first")
                     .hint("run any claude-mem command with the right to write to the memory folder"));
             }
-            return read_now(home, name);
+            return look();
         }
         let before = Stamp::of(&index);
-        let project = read_now(home, name)?;
+        let seen = look()?;
         // Every commit replaces the catalogue, last of all files: the same one before and after means no commit between.
         if !journal::is_open(home) && Stamp::of(&index) == before {
-            return Ok(project);
+            return Ok(seen);
         }
     }
     let _no_writer = journal::lock_for_reading(home, wait)?;
-    read_now(home, name)
+    look()
 }
 
 /// The files of a project, by a caller who knows that nobody is writing.

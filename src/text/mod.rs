@@ -14,8 +14,10 @@ pub mod redact;
 mod redact_value;
 pub mod sanitise;
 pub mod sentences;
+pub mod stems;
 pub mod strip;
 pub mod tags;
+pub mod terms;
 pub mod tokens;
 pub mod words;
 

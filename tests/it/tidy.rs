@@ -49,6 +49,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("src/extract", &["error", "env", "config", "model", "text", "extract", "store"]),
     ("src/reconcile", &["error", "model", "text", "extract", "store", "reconcile"]),
     ("src/recall", &["error", "model", "text", "store", "recall", "reconcile"]),
+    ("src/mcp", &["error", "env", "config", "model", "text", "store", "extract", "reconcile", "recall", "pipeline", "mcp"]),
     ("src/pipeline", &["error", "env", "config", "model", "text", "transcript", "store", "extract", "reconcile", "recall", "pipeline"]),
 ];
 

@@ -20,7 +20,8 @@ pub(super) fn general(text: &str) -> &'static str {
     GENERAL.iter().find(|(l, _)| *l == spoken).map_or("General", |(_, name)| name)
 }
 
-/// On one line: any run of white space is one space, what shows nothing at the ends or controls a terminal is gone.
+/// On one line: any run of white space is one space, what shows nothing at the ends or controls a terminal is gone,
+/// and nothing ends a comment.
 pub fn one_line(text: &str) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| *c != '\u{feff}').collect();
     let mut out = String::with_capacity(clean.len());
@@ -31,7 +32,8 @@ pub fn one_line(text: &str) -> String {
         out.push_str(word);
     }
     let ends = |c: char| is_invisible(c) || c.is_whitespace();
-    out.trim_matches(ends).to_owned()
+    // The end of a comment would close one that a person left open further up, and hide what stands between.
+    out.trim_matches(ends).replace("-->", "-- >")
 }
 
 /// The memory as it can be written: every text on one line, nothing empty, nothing twice.

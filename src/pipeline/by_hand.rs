@@ -1,0 +1,239 @@
+//! What a person decides about single memories: remember, forget, settle a pair, answer a candidate. Checks and plans, the
+//! same for commands and for the MCP server. Not here: committing, asking, printing.
+
+use crate::error::{Error, Kind, Result};
+use crate::extract::ground;
+use crate::model::plan::{Plan, ReviewItem};
+use crate::model::{self, Change, Id, Layer, Memory, Origin, State, Validity};
+use crate::reconcile::neighbours::Neighbours;
+use crate::reconcile::{conflict, duplicate};
+use crate::store::Snapshot;
+use crate::text::{redact, tags, words};
+
+/// A memory in the words of whoever wants it kept.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// The statement.
+    pub text: String,
+    /// Name of a kind; empty: fact.
+    pub kind: String,
+    /// Name of a layer; `None`: long-term for preferences and conventions, else working.
+    pub layer: Option<String>,
+    /// Heading.
+    pub topic: Option<String>,
+    /// Words to find it by.
+    pub keywords: Vec<String>,
+    /// Why it is so.
+    pub why: Option<String>,
+    /// Last day, `YYYY-MM-DD`.
+    pub until: Option<String>,
+    /// For every project.
+    pub global: bool,
+}
+
+fn usage(what: impl Into<String>, hint: &str) -> Error {
+    Error::new(Kind::Usage, what).hint(hint)
+}
+
+/// The memory that a wish describes, dated `now` (RFC 3339).
+///
+/// # Errors
+/// [`Kind::Usage`] if a name or day is unknown, the statement is empty or too long, or any field holds a secret or text that
+/// a program put into the conversation.
+pub fn memory(wish: &Wish, id: Id, now: &str) -> Result<Memory> {
+    let kind = match wish.kind.as_str() {
+        "" => model::Kind::Fact,
+        name => model::Kind::parse(name)
+            .ok_or_else(|| usage(format!("`{name}` is no kind of memory"), "use decision, fact, todo, preference or convention"))?,
+    };
+    let layer = match wish.layer.as_deref() {
+        Some(name) => Layer::parse(name).ok_or_else(|| usage(format!("`{name}` is no layer"), "use transient, working or long-term"))?,
+        None if matches!(kind, model::Kind::Preference | model::Kind::Convention) => Layer::LongTerm,
+        None => Layer::Working,
+    };
+    let fields = || [Some(&wish.text), wish.why.as_ref(), wish.topic.as_ref()].into_iter().flatten().chain(&wish.keywords);
+    if fields().any(|field| redact::has_secret(field)) {
+        return Err(usage("that looks like a secret, and secrets are not stored", "say where the secret is kept instead"));
+    }
+    if fields().any(|field| tags::is_injected(field)) {
+        return Err(usage(
+            "that is text which a program put into the conversation, and it is not remembered again",
+            "write the statement in words of your own, without tags",
+        ));
+    }
+    let summary = words_of(&wish.text);
+    if summary.is_empty() {
+        return Err(usage("there is nothing to remember", "write the statement as text"));
+    }
+    if words::width(&summary) > words::MAX_WIDTH {
+        let (is, most) = (words::width(&summary), words::MAX_WIDTH);
+        return Err(usage(
+            format!("the statement is {is:.0} wide characters long; a summary has at most {most:.0}"),
+            "say it in one short line and put the reason into `why`",
+        ));
+    }
+    let mut memory = Memory::new(id, layer, kind, summary);
+    if let Some(day) = &wish.until {
+        let date = day.parse::<jiff::civil::Date>().map_err(|_| usage(format!("`{day}` is no day"), "write it as YYYY-MM-DD"))?;
+        memory.validity = Validity::Until(date.to_string());
+    }
+    memory.topic = wish.topic.as_deref().map(words_of).filter(|t| !t.is_empty());
+    memory.reason = wish.why.as_deref().map(words_of).filter(|t| !t.is_empty());
+    memory.keywords = ground::keywords(&wish.keywords, memory.topic.as_deref(), &memory.summary);
+    memory.scope = wish.global.then(|| "global".to_owned());
+    memory.origin = Origin::Manual;
+    memory.created = Some(now.to_owned());
+    Ok(memory)
+}
+
+/// One line, single spaces.
+fn words_of(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What remembering would do.
+#[derive(Clone, Debug)]
+pub struct Noted {
+    /// To be committed.
+    pub plan: Plan,
+    /// The memory that says the same already; it is confirmed and nothing is added.
+    pub known: Option<Id>,
+    /// Memories that the new one disagrees with: all stay, and a person decides.
+    pub disagrees: Vec<Id>,
+}
+
+/// Plans to remember.
+pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> Noted {
+    let mut plan = plan(snapshot, "remember", at);
+    let all: Vec<&Memory> = snapshot.entries.iter().map(|e| &e.memory).collect();
+    let near = Neighbours::of(all.iter().copied()).near(memory);
+    let near = || near.iter().filter_map(|at| all.get(*at).copied());
+    let known = near().find(|m| m.state == State::Valid && duplicate::same(m, memory)).map(|m| m.id.clone());
+    if let Some(id) = &known {
+        plan.changes.push(Change::Confirm { id: id.clone(), evidence: None });
+        return Noted { plan, known, disagrees: Vec::new() };
+    }
+    plan.changes.push(Change::Add(memory.clone()));
+    let mut disagrees = Vec::new();
+    for older in near().filter(|m| matches!(m.state, State::Valid | State::Rejected)) {
+        let Some(clash) = conflict::clash(older, memory) else { continue };
+        disagrees.push(older.id.clone());
+        plan.changes.push(Change::Conflict {
+            older: older.id.clone(),
+            newer: memory.id.clone(),
+            reason: clash.reason,
+            supersedes: clash.changed,
+        });
+    }
+    Noted { plan, known, disagrees }
+}
+
+/// Whether the owner rejected this claim before.
+pub fn is_buried(snapshot: &Snapshot, memory: &Memory) -> bool {
+    snapshot.catalogue.tombstones.iter().any(|stone| duplicate::buried(&memory.summary, stone))
+}
+
+/// Plans to forget those of these memories that are in the project; each leaves a tombstone.
+pub fn forget<'a>(snapshot: &Snapshot, memories: impl IntoIterator<Item = &'a Memory>, at: &str) -> Plan {
+    let mut plan = plan(snapshot, "forget", at);
+    let mine = memories.into_iter().filter(|m| snapshot.entry(&m.id).is_some());
+    plan.changes.extend(mine.map(|m| Change::Forget { id: m.id.clone(), tombstone: Some(duplicate::tombstone_of(m, at)) }));
+    plan
+}
+
+/// What stays of two memories that disagree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The newer one; of a candidate: keep it.
+    New,
+    /// The older one; of a candidate: drop it for good.
+    Old,
+    /// Both hold.
+    Both,
+}
+
+impl Keep {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::New, Self::Old, Self::Both];
+
+    /// The name used on the command line, in MCP and in the catalogue.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Old => "old",
+            Self::Both => "both",
+        }
+    }
+
+    /// The choice with this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|k| k.name() == text.trim())
+    }
+}
+
+/// Two memories that disagree, and why it is thought so.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The one that was there.
+    pub older: Memory,
+    /// The one that disagrees.
+    pub newer: Memory,
+    /// In one line.
+    pub reason: String,
+}
+
+/// The pairs that wait for a decision.
+pub fn pairs(snapshot: &Snapshot) -> Vec<Pair> {
+    let find = |id: &str| Id::parse(id).and_then(|id| snapshot.entry(&id)).map(|e| e.memory.clone());
+    let open = snapshot.catalogue.conflicts.iter().filter(|c| c.state == "pending");
+    open.filter_map(|c| Some(Pair { older: find(&c.older)?, newer: find(&c.newer)?, reason: c.reason.clone() })).collect()
+}
+
+/// What waits under an id.
+#[derive(Clone, Debug)]
+pub enum Waiting {
+    /// A pair, one of which has this id.
+    Pair(Box<Pair>),
+    /// A candidate.
+    Candidate(Box<ReviewItem>),
+}
+
+/// What waits under an id, or under the beginning of one (4 characters or more).
+pub fn waiting(snapshot: &Snapshot, id: &str) -> Option<Waiting> {
+    let wanted = id.trim().to_ascii_lowercase();
+    let fits = |id: &Id| wanted.len() >= 4 && id.as_str().starts_with(&wanted);
+    if let Some(item) = snapshot.catalogue.review.iter().find(|item| fits(&item.id)) {
+        return Some(Waiting::Candidate(Box::new(item.clone())));
+    }
+    pairs(snapshot).into_iter().find(|p| fits(&p.newer.id) || fits(&p.older.id)).map(|p| Waiting::Pair(Box::new(p)))
+}
+
+/// Plans what was decided about a pair.
+pub fn settle(snapshot: &Snapshot, older: &Id, newer: &Id, keep: Keep, at: &str) -> Plan {
+    let mut plan = plan(snapshot, "resolve", at);
+    plan.changes.push(Change::Settle { older: older.clone(), newer: newer.clone(), how: keep.name().to_owned() });
+    plan
+}
+
+/// Plans what was decided about a candidate; one that is not kept leaves a tombstone. An item about an entry that is stored
+/// (a dependant of something replaced) asks whether that still holds.
+///
+/// # Errors
+/// If the candidate in `index.json` is no memory.
+pub fn answer(snapshot: &Snapshot, item: &ReviewItem, keep: bool, at: &str) -> Result<Plan> {
+    let memory = item.memory.to_memory(item.id.clone()).map_err(Error::failure)?;
+    let mut plan = plan(snapshot, "resolve", at);
+    let stone = (!keep).then(|| duplicate::tombstone_of(&memory, at));
+    let stored = Id::parse(&item.memory.id).filter(|id| *id != item.id && snapshot.entry(id).is_some());
+    let tombstone = stone.clone().filter(|_| stored.is_none());
+    plan.changes.push(Change::Answer { id: item.id.clone(), tombstone });
+    match stored {
+        Some(id) => plan.changes.extend((!keep).then_some(Change::Forget { id, tombstone: stone })),
+        None => plan.changes.extend(keep.then_some(Change::Add(memory))),
+    }
+    Ok(plan)
+}
+
+fn plan(snapshot: &Snapshot, command: &str, at: &str) -> Plan {
+    Plan::new(&snapshot.project, snapshot.base.clone(), command, at)
+}

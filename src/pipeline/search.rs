@@ -1,0 +1,146 @@
+//! Searching memories: by the index where it can be used, else without, with the same results.
+
+use std::cell::RefCell;
+
+use crate::error::{Error, Kind, Result};
+use crate::recall::search::{self, Corpus, Hit, SearchOptions, Whole};
+use crate::store::index::{Doc, Index, Place};
+use crate::store::{Snapshot, Store};
+
+/// The memories of some projects, open for many queries.
+pub struct Searcher<'a> {
+    store: &'a Store,
+    projects: Vec<String>,
+    source: RefCell<Source>,
+    notes: RefCell<Vec<String>>,
+}
+
+/// Where the memories are read.
+enum Source {
+    Index(Index, Vec<String>),
+    Whole(Vec<Whole>),
+}
+
+impl<'a> Searcher<'a> {
+    /// Opens the index and brings it up to date; an index that is damaged is made anew, and where none can be had the projects
+    /// are read whole. `now` is the clock in nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// If the projects themselves cannot be read.
+    pub fn open(store: &'a Store, projects: &[String], now: i128) -> Result<Self> {
+        let mut notes = Vec::new();
+        let source = match indexed(store, projects, now, &mut notes) {
+            Ok(source) => source,
+            Err(error) => {
+                notes.push(format!("searched without the index: {error}"));
+                whole(store, projects)?
+            }
+        };
+        Ok(Self { store, projects: projects.to_vec(), source: RefCell::new(source), notes: RefCell::new(notes) })
+    }
+
+    /// The memories that share words with a query, best first.
+    ///
+    /// # Errors
+    /// If the index fails and the projects themselves cannot be read.
+    pub fn find(&self, query: &str, options: &SearchOptions) -> Result<Vec<Hit>> {
+        let found = by(&self.source.borrow(), query, options);
+        found.or_else(|error| {
+            self.notes.borrow_mut().push(format!("searched without the index: {error}"));
+            let source = whole(self.store, &self.projects)?;
+            // It failed once: the next process shall make it anew.
+            if error.kind != Kind::Busy {
+                self.source.replace(Source::Whole(Vec::new()));
+                if let Err(error) = Index::renew(self.store.home()) {
+                    self.notes.borrow_mut().push(error.to_string());
+                }
+            }
+            let found = by(&source, query, options);
+            self.source.replace(source);
+            found
+        })
+    }
+
+    /// Whether the index is used.
+    pub fn is_indexed(&self) -> bool {
+        matches!(*self.source.borrow(), Source::Index(..))
+    }
+
+    /// What was noticed about the index on the way, for whoever wants details.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.borrow().clone()
+    }
+}
+
+fn whole(store: &Store, projects: &[String]) -> Result<Source> {
+    let snapshots: Vec<Snapshot> = projects.iter().map(|p| store.snapshot(p)).collect::<Result<_>>()?;
+    Ok(Source::Whole(snapshots.iter().map(Whole::of).collect()))
+}
+
+fn indexed(store: &Store, projects: &[String], now: i128, notes: &mut Vec<String>) -> Result<Source> {
+    if !store.home().is_dir() {
+        return Err(Error::failure("there is no memory folder yet"));
+    }
+    let fill = || -> Result<Source> {
+        let index = Index::open(store.home())?;
+        for project in projects {
+            index.refresh(store, project, now)?;
+        }
+        Ok(Source::Index(index, projects.to_vec()))
+    };
+    fill().or_else(|error| {
+        // Somebody else is writing it: nothing is wrong with it.
+        if error.kind == Kind::Busy {
+            return Err(error);
+        }
+        notes.push(format!("{error}; it is made anew"));
+        Index::renew(store.home())?;
+        fill()
+    })
+}
+
+fn by(source: &Source, query: &str, options: &SearchOptions) -> Result<Vec<Hit>> {
+    match source {
+        Source::Whole(all) => {
+            let corpora: Vec<&dyn Corpus> = all.iter().map(|w| w as &dyn Corpus).collect();
+            search::find(&corpora, query, options)
+        }
+        Source::Index(index, projects) => {
+            index.begin()?;
+            let find = || {
+                let mut all = Vec::new();
+                for project in projects {
+                    all.extend(index.place(project)?.map(|place| Indexed { index, place }));
+                }
+                let corpora: Vec<&dyn Corpus> = all.iter().map(|w| w as &dyn Corpus).collect();
+                search::find(&corpora, query, options)
+            };
+            let found = find();
+            index.end().and(found)
+        }
+    }
+}
+
+/// One project of the index.
+struct Indexed<'a> {
+    index: &'a Index,
+    place: Place,
+}
+
+impl Corpus for Indexed<'_> {
+    fn size(&self) -> (usize, usize) {
+        (self.place.docs, self.place.length)
+    }
+
+    fn holders(&self, term: &str) -> Result<usize> {
+        self.index.holders(&self.place, term)
+    }
+
+    fn near(&self, term: &str) -> Result<Vec<String>> {
+        self.index.near(&self.place, term)
+    }
+
+    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> bool) -> Result<Vec<Doc>> {
+        self.index.candidates(&self.place, terms, most, accept)
+    }
+}

@@ -1,0 +1,121 @@
+//! Which memories a search may show at all, and what keeps one out.
+
+use crate::model::plan::MemoryRecord;
+use crate::model::{Kind, Layer};
+use crate::store::index::Doc;
+use crate::text::words::fold;
+
+/// What is asked for besides the words.
+#[derive(Clone, Debug, Default)]
+pub struct SearchOptions {
+    /// `YYYY-MM-DD`: what ended before does not hold.
+    pub today: String,
+    /// The most hits to give.
+    pub limit: usize,
+    /// Only this layer.
+    pub layer: Option<Layer>,
+    /// Only this kind.
+    pub kind: Option<Kind>,
+    /// Only under a topic that contains this.
+    pub topic: Option<String>,
+    /// Only with this in keywords, topic or summary.
+    pub keyword: Option<String>,
+    /// Only noted on this day (`YYYY-MM-DD`) or later.
+    pub since: Option<String>,
+    /// Also what is done, superseded or lapsed.
+    pub any_state: bool,
+    /// Hold back what appeared outside and was not adopted (`trust_hand_edits = false`).
+    pub hold_back: bool,
+}
+
+impl SearchOptions {
+    /// The usual search on a day: ten hits, what holds and what was turned down.
+    pub fn new(today: impl Into<String>) -> Self {
+        Self { today: today.into(), limit: 10, ..Self::default() }
+    }
+}
+
+/// What keeps a memory out of every result, whatever its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Appeared or changed outside and waits to be adopted.
+    Held,
+    /// Its state: `done`, `superseded`, `lapsed`.
+    State(String),
+    /// Its date has passed.
+    Until(String),
+    /// Another layer was asked for.
+    Layer,
+    /// Another kind was asked for.
+    Kind,
+    /// Another topic was asked for.
+    Topic,
+    /// Another keyword was asked for.
+    Keyword,
+    /// It is older than was asked for.
+    Since,
+}
+
+impl std::fmt::Display for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Held => f.write_str("it appeared outside claude-mem and is held back until adopted: claude-mem review"),
+            Self::State(state) => write!(f, "it is {state}; --any-state searches such memories too"),
+            Self::Until(day) => write!(f, "it held until {day}; --any-state searches such memories too"),
+            Self::Layer => f.write_str("it is in another layer than --layer asks for"),
+            Self::Kind => f.write_str("it is of another kind than --kind asks for"),
+            Self::Topic => f.write_str("its topic does not contain what --topic asks for"),
+            Self::Keyword => f.write_str("it has no keyword, topic or summary with what --keyword asks for"),
+            Self::Since => f.write_str("it is older than --since asks for"),
+        }
+    }
+}
+
+/// The first gate that keeps a memory out; `None` if it may be shown.
+pub fn gate(doc: &Doc, options: &SearchOptions) -> Option<Gate> {
+    let record = &doc.record;
+    let within = |text: &str, part: &str| fold(text).contains(&fold(part));
+    let lacks = |name: Option<&str>, found: &str| name.is_some_and(|n| n != found);
+    if options.hold_back && doc.held {
+        return Some(Gate::Held);
+    }
+    if !options.any_state {
+        if !matches!(record.state.as_str(), "valid" | "rejected") {
+            return Some(Gate::State(record.state.clone()));
+        }
+        if let Some(day) = record.until_date.as_deref().filter(|day| *day < options.today.as_str()) {
+            return Some(Gate::Until(day.to_owned()));
+        }
+    }
+    if lacks(options.layer.map(Layer::name), &record.layer) {
+        return Some(Gate::Layer);
+    }
+    if lacks(options.kind.map(Kind::name), &record.kind) {
+        return Some(Gate::Kind);
+    }
+    if options.topic.as_deref().is_some_and(|wanted| !record.topic.as_deref().is_some_and(|t| within(t, wanted))) {
+        return Some(Gate::Topic);
+    }
+    if options.keyword.as_deref().is_some_and(|wanted| {
+        let mut texts = record.keywords.iter().map(String::as_str).chain(record.topic.as_deref()).chain([record.summary.as_str()]);
+        !texts.any(|text| within(text, wanted))
+    }) {
+        return Some(Gate::Keyword);
+    }
+    if options.since.as_deref().is_some_and(|since| day_of(record).is_some_and(|day| day < since)) {
+        return Some(Gate::Since);
+    }
+    None
+}
+
+/// The day a memory was noted: when it was made, else that of its session.
+pub fn day_of(record: &MemoryRecord) -> Option<&str> {
+    let day = |text: &'_ Option<String>| {
+        text.as_deref().and_then(|t| t.get(..10)).filter(|d| d.parse::<jiff::civil::Date>().is_ok()).map(str::len)
+    };
+    match (day(&record.created), day(&record.session)) {
+        (Some(n), _) => record.created.as_deref().and_then(|t| t.get(..n)),
+        (None, Some(n)) => record.session.as_deref().and_then(|t| t.get(..n)),
+        (None, None) => None,
+    }
+}

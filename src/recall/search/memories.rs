@@ -1,0 +1,231 @@
+//! The ranking of memories: the words of each field, how much of the query is covered, then a little for age and use.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+
+use super::filter::{day_of, gate};
+use super::query::{Query, terms_per_word};
+use super::{Breakdown, Corpus, Hit, SearchOptions, bm25};
+use crate::error::Result;
+use crate::model::Id;
+use crate::recall::score::days_between;
+use crate::store::index::{Doc, FIELDS};
+use crate::text::{stems, terms};
+
+/// How many words of a long prompt are looked for, the rarest that somebody has.
+const TERMS: usize = 120;
+
+/// How many memories of a project are looked at closely.
+pub const CANDIDATES: usize = 200;
+
+/// What a word weighs in topic, keywords, summary, reason, evidence.
+const WEIGHTS: [f64; FIELDS] = [1.2, 1.5, 1.5, 0.8, 0.6];
+/// A misspelled word counts this much.
+const SLIP: f64 = 0.6;
+/// A memory that covers the whole query rises by this share.
+const COVERAGE: f64 = 0.5;
+/// Neighbouring words of the query that are neighbours in the memory.
+const PHRASE: f64 = 0.7;
+/// The newest memory, in words.
+const RECENCY: f64 = 0.1;
+/// Days in which recency halves.
+const HALF_LIFE_DAYS: f64 = 60.0;
+/// A memory of the time that the query names, in words.
+const DATED: f64 = 1.0;
+/// A memory used without end, in words.
+const USAGE: f64 = 0.1;
+/// Hits at which half of that is reached.
+const HALF_USE: f64 = 3.0;
+
+/// A term of the query with everything the corpora know of it.
+struct Asked {
+    /// What to count in a memory: the term, or its neighbours if nobody holds it.
+    forms: Vec<String>,
+    weight: f64,
+    /// Whether a memory has it.
+    held: bool,
+    /// Plain idf, for coverage.
+    idf: f64,
+    /// What ranking weighs.
+    rarity: f64,
+    /// How telling a match is: 1 for a rare word, less for common ones.
+    telling: f64,
+}
+
+/// The memories of several corpora that share a word with the query, best first.
+///
+/// # Errors
+/// What a corpus says; one in memory never fails.
+pub fn find(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Result<Vec<Hit>> {
+    let query = Query::of(query);
+    let (docs, length) = corpora.iter().map(|c| c.size()).fold((0, 0), |(n, l), (dn, dl)| (n + dn, l + dl));
+    if docs == 0 || query.terms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut asked = asked(corpora, &query, docs)?;
+    // Of a long prompt, the words that tell memories apart. Sorting keeps the order of equals.
+    asked.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
+    asked.truncate(TERMS);
+    let mut forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
+    forms.sort_unstable();
+    forms.dedup();
+    let mut candidates = Vec::new();
+    for corpus in corpora {
+        candidates.extend(corpus.candidates(&forms, CANDIDATES, &|doc| gate(doc, options).is_none())?);
+    }
+    let scale = Scale {
+        average: length as f64 / docs as f64,
+        newest: candidates.iter().filter_map(day).max(),
+        unit: unit(&asked) * if query.cjk { terms_per_word(&query.terms) } else { 1.0 },
+        idf: asked.iter().map(|a| a.idf * a.weight).sum(),
+        days: candidates.iter().filter_map(day).collect(),
+    };
+    let mut hits: Vec<Hit> = candidates.into_iter().filter_map(|doc| score(doc, &asked, &query, &scale)).collect();
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    hits.truncate(options.limit);
+    Ok(hits)
+}
+
+/// The mean rarity of the terms that somebody holds.
+fn unit(asked: &[Asked]) -> f64 {
+    let held: Vec<f64> = asked.iter().filter(|a| a.held).map(|a| a.rarity).collect();
+    held.iter().sum::<f64>() / held.len().max(1) as f64
+}
+
+fn asked(corpora: &[&dyn Corpus], query: &Query, docs: usize) -> Result<Vec<Asked>> {
+    let holders = |term: &str| corpora.iter().try_fold(0, |n, c| Ok::<_, crate::error::Error>(n + c.holders(term)?));
+    let mut all = Vec::new();
+    for (term, weight) in &query.terms {
+        let (mut forms, mut weight, mut held) = (vec![term.clone()], *weight, holders(term)?);
+        if held == 0 {
+            let mut near = Vec::new();
+            for corpus in corpora {
+                near.extend(corpus.near(term)?);
+            }
+            near.sort_unstable();
+            near.dedup();
+            if !near.is_empty() {
+                weight *= SLIP;
+                held = near.iter().map(|t| holders(t)).try_fold(0, |n, h| h.map(|h| n.max(h)))?;
+                forms = near;
+            }
+        }
+        let common = docs >= 20 && held * 5 > docs;
+        let telling = weight * telling(term) * if common { 0.5 } else { 1.0 };
+        all.push(Asked {
+            held: held > 0,
+            forms,
+            weight,
+            idf: bm25::idf(docs, held),
+            rarity: if held > 0 { bm25::rarity(docs, held) } else { 0.0 },
+            telling,
+        });
+    }
+    Ok(all)
+}
+
+/// What does not depend on the memory.
+struct Scale {
+    average: f64,
+    newest: Option<Date>,
+    /// Score of one average word.
+    unit: f64,
+    /// Of the whole query.
+    idf: f64,
+    days: Vec<Date>,
+}
+
+fn day(doc: &Doc) -> Option<Date> {
+    day_of(&doc.record)?.parse().ok()
+}
+
+fn score(doc: Doc, asked: &[Asked], query: &Query, scale: &Scale) -> Option<Hit> {
+    let length = doc.length() as f64;
+    let mut parts = [0.0; FIELDS];
+    let (mut covered, mut strength) = (0.0, 0.0);
+    for term in asked {
+        let counts: [f64; FIELDS] = std::array::from_fn(|f| {
+            let n = doc.terms[f].iter().filter(|t| term.forms.contains(t)).count();
+            WEIGHTS[f] * n as f64
+        });
+        let frequency: f64 = counts.iter().sum();
+        if frequency <= 0.0 {
+            continue;
+        }
+        let worth = term.weight * term.rarity * bm25::saturate(frequency, length, scale.average);
+        for (part, count) in parts.iter_mut().zip(counts) {
+            *part += worth * count / frequency;
+        }
+        covered += term.idf * term.weight;
+        // Words that only a quote shares say less about what the memory is about.
+        let about = counts[..FIELDS - 1].iter().any(|c| *c > 0.0);
+        strength += term.telling * if about { 1.0 } else { 0.5 };
+    }
+    if parts.iter().sum::<f64>() <= 0.0 {
+        return None;
+    }
+    let coverage = covered / scale.idf.max(f64::MIN_POSITIVE);
+    for part in &mut parts {
+        *part *= 1.0 + COVERAGE * coverage;
+    }
+    for (a, b) in &query.pairs {
+        let adjacent = |list: &Vec<String>| list.windows(2).any(|w| matches!(w, [x, y] if x == a && y == b));
+        if let Some(field) = doc.terms.iter().position(adjacent) {
+            parts[field] += PHRASE * scale.unit;
+        }
+    }
+    let day = day(&doc);
+    let age = day.zip(scale.newest).map(|(day, newest)| f64::from(days_between(day, newest)));
+    let dated = query.range(&scale.days).zip(day).map_or(0.0, |(range, day)| range.fit(day));
+    let recency = scale.unit * (DATED * dated + age.map_or(0.0, |age| RECENCY * (-age / HALF_LIFE_DAYS).exp2()));
+    let hits = doc.record.hits as f64;
+    let usage = scale.unit * USAGE * hits / (hits + HALF_USE);
+    let [topic, keywords, summary, reason, evidence] = parts;
+    let total = topic + keywords + summary + reason + evidence + recency + usage;
+    let breakdown = Breakdown { topic, keywords, summary, reason, evidence, recency, usage, total };
+    let id = Id::parse(&doc.record.id)?;
+    Some(Hit { project: doc.record.project.clone(), id, score: total, breakdown, coverage, strength, record: doc.record })
+}
+
+/// Words of every piece of work: a prompt that shares only these with a memory is not about it. Stems.
+static COMMON: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    "use add fix file test code write make run new project help need want change update check create function error work please \
+     look find show tell know get set put call name line issue bug problem task thing way try start stop keep move remove delete \
+     review read implement explain question answer example user data value type class method always never first next last back \
+     good better right wrong done todo still already today version feature support build app page list item current default"
+        .split_whitespace()
+        .map(stems::stem)
+        .chain(
+            "使用 文件 代码 测试 项目 问题 修改 添加 增加 需要 怎么 一下 帮我 实现 功能 看看 检查 可以 现在 这个 那个 我们 应该 如何 进行 \
+             写一 一个 不要 不用 什么 为什 今天 更新 创建 删除 继续 开始 完成 处理 方法 函数 错误 数据 用户 请帮 改成 改为 已经 还是 就是 \
+             ファ イル コー ード する して です ます ください 파일 코드 하는 해줘 합니"
+                .split_whitespace()
+                .map(str::to_owned),
+        )
+        .collect()
+});
+
+/// How telling it is that a memory has a term: single characters say nothing, a pair is two thirds of a word.
+fn telling(term: &str) -> f64 {
+    let common = if COMMON.contains(term) { 0.3 } else { 1.0 };
+    let size = match (terms::is_cjk_term(term), term.chars().count()) {
+        (true, 1) => 0.0,
+        (true, _) => 0.67,
+        // A number or a letter alone is hardly ever what a prompt is about.
+        (false, 1 | 2) => 0.5,
+        (false, _) if term.bytes().all(|b| b.is_ascii_digit()) => 0.5,
+        (false, _) => 1.0,
+    };
+    common * size
+}
+
+/// Strength and coverage that are enough together: a few telling words whatever else the query says, or fewer that are more of it.
+const CLEAR: [(f64, f64); 3] = [(2.0, 0.0), (1.2, 0.3), (0.6, 0.75)];
+
+/// Whether a hit is clearly about the query: it shares two telling words with it, or one that is nearly all of it. For callers
+/// that must be silent in doubt (the prompt hook); a person who searches gets every hit.
+pub fn is_match(hit: &Hit) -> bool {
+    CLEAR.iter().any(|(strength, coverage)| hit.strength >= *strength && hit.coverage >= *coverage)
+}

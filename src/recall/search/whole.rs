@@ -1,0 +1,116 @@
+//! A project in memory as a corpus, and why a memory was not found.
+
+use std::collections::BTreeMap;
+
+use super::memories::{CANDIDATES, find};
+use super::{Corpus, Gate, SearchOptions, bm25, gate};
+use crate::error::Result;
+use crate::model::Id;
+use crate::store::Snapshot;
+use crate::store::index::{Doc, near};
+
+/// Every memory of one project, searched without an index.
+#[derive(Debug)]
+pub struct Whole {
+    docs: Vec<Doc>,
+    length: usize,
+    holders: BTreeMap<String, usize>,
+}
+
+impl Whole {
+    /// Analyses a project.
+    pub fn of(snapshot: &Snapshot) -> Self {
+        let mut docs = Doc::all(snapshot);
+        docs.iter_mut().for_each(Doc::analyse);
+        let mut holders: BTreeMap<String, usize> = BTreeMap::new();
+        for doc in &docs {
+            let mut terms: Vec<&String> = doc.terms.iter().flatten().collect();
+            terms.sort_unstable();
+            terms.dedup();
+            for term in terms {
+                match holders.get_mut(term) {
+                    Some(n) => *n += 1,
+                    None => {
+                        holders.insert(term.clone(), 1);
+                    }
+                }
+            }
+        }
+        Self { length: docs.iter().map(Doc::length).sum(), docs, holders }
+    }
+}
+
+impl Corpus for Whole {
+    fn size(&self) -> (usize, usize) {
+        (self.docs.len(), self.length)
+    }
+
+    fn holders(&self, term: &str) -> Result<usize> {
+        Ok(self.holders.get(term).copied().unwrap_or(0))
+    }
+
+    fn near(&self, term: &str) -> Result<Vec<String>> {
+        let first: String = term.chars().take(1).collect();
+        let from = self.holders.range(first.clone()..).map(|(t, _)| t.as_str());
+        Ok(near::nearest(term, from.take_while(|t| t.starts_with(&first))))
+    }
+
+    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> bool) -> Result<Vec<Doc>> {
+        let average = self.length as f64 / self.docs.len().max(1) as f64;
+        let mut ranked: Vec<(f64, &Doc)> = Vec::new();
+        for doc in &self.docs {
+            let count = |term: &String| doc.terms.iter().flatten().filter(|t| *t == term).count() as f64;
+            let length = doc.length() as f64;
+            let mut score = 0.0;
+            for term in terms {
+                let frequency = count(term);
+                if frequency > 0.0 {
+                    let holders = self.holders.get(term).copied().unwrap_or(0);
+                    score += bm25::plain(frequency, length, average, self.docs.len(), holders);
+                }
+            }
+            if score > 0.0 {
+                ranked.push(((score * 1e6).round(), doc));
+            }
+        }
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.record.id.cmp(&b.1.record.id)));
+        Ok(ranked.into_iter().map(|(_, doc)| doc).filter(|d| accept(d)).take(most).cloned().collect())
+    }
+}
+
+/// Why a search did not show a memory.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WhyNot {
+    /// It did: its place, 1-based.
+    Shown(usize),
+    /// None of the projects that were searched has it.
+    Elsewhere,
+    /// A filter or its state keeps it out.
+    Gate(Gate),
+    /// It shares no word with the query: the words that were looked for.
+    NoSharedWord(Vec<String>),
+    /// Others that share more words filled the list of candidates (its size).
+    Crowded(usize),
+    /// It was found, below the limit: its place, and the limit.
+    BelowLimit(usize, usize),
+}
+
+/// The gate that kept a memory out of [`super::search`] with the same arguments.
+pub fn why_not(snapshots: &[&Snapshot], id: &Id, query: &str, options: &SearchOptions) -> WhyNot {
+    let Some(mut doc) = snapshots.iter().flat_map(|s| Doc::all(s)).find(|d| d.record.id == id.as_str()) else { return WhyNot::Elsewhere };
+    if let Some(gate) = gate(&doc, options) {
+        return WhyNot::Gate(gate);
+    }
+    doc.analyse();
+    let whole: Vec<Whole> = snapshots.iter().map(|s| Whole::of(s)).collect();
+    let corpora: Vec<&dyn Corpus> = whole.iter().map(|w| w as &dyn Corpus).collect();
+    let all = SearchOptions { limit: usize::MAX, ..options.clone() };
+    let hits = find(&corpora, query, &all).unwrap_or_default();
+    let asked = super::query::Query::of(query).terms;
+    match hits.iter().position(|h| h.id == *id) {
+        Some(at) if at < options.limit => WhyNot::Shown(at + 1),
+        Some(at) => WhyNot::BelowLimit(at + 1, options.limit),
+        None if asked.iter().any(|(t, _)| doc.terms.iter().flatten().any(|d| d == t)) => WhyNot::Crowded(CANDIDATES),
+        None => WhyNot::NoSharedWord(asked.into_iter().map(|(t, _)| t).collect()),
+    }
+}

@@ -1,0 +1,110 @@
+//! The SQLite file of the index: opening, making it anew, its locks. What is in the tables is `memories`.
+//!
+//! Everybody who has the file open holds `search.lock` shared; who replaces the file holds it alone. So a damaged file can be
+//! thrown away under many processes without one of them writing into the new one by mistake.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode};
+
+use crate::error::{Error, Kind, Result};
+use crate::store::{disk, layout};
+
+/// Changes whenever tables or terms do: an index of another format, older or newer, is made anew.
+const FORMAT: i64 = 1;
+
+/// How long to wait for another process that writes the index.
+const WAIT: Duration = Duration::from_millis(1500);
+
+/// An open index file and the lock that keeps it in place.
+#[derive(Debug)]
+pub(super) struct Db {
+    pub(super) sql: Connection,
+    _shared: File,
+}
+
+/// `.state/search.db`.
+pub(super) fn path(home: &Path) -> PathBuf {
+    layout::state(home).join("search.db")
+}
+
+pub(super) fn failed(e: &rusqlite::Error) -> Error {
+    let busy = matches!(e.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked));
+    let kind = if busy { Kind::Busy } else { Kind::Failure };
+    Error::new(kind, format!("the search index cannot be used: {e}")).hint("`claude-mem reindex` makes it anew")
+}
+
+/// A lock on `search.lock`, tried for a while.
+fn lock(home: &Path, alone: bool) -> Result<File> {
+    let file = disk::open_lock(&layout::state(home).join("search.lock"))?;
+    for _ in 0..60 {
+        let got = if alone { file.try_lock() } else { file.try_lock_shared() };
+        match got {
+            Ok(()) => return Ok(file),
+            Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(25)),
+            Err(std::fs::TryLockError::Error(e)) => return Err(Error::io("lock", &layout::state(home), &e)),
+        }
+    }
+    Err(Error::new(Kind::Busy, "the search index is in use").hint("run the same command again"))
+}
+
+/// Opens the index, making it if it is missing or of another format.
+pub(super) fn open(home: &Path) -> Result<Db> {
+    disk::create_dir(&layout::state(home))?;
+    let shared = lock(home, false)?;
+    if path(home).is_file() {
+        let sql = connect(home)?;
+        if format(&sql)? == FORMAT {
+            return Ok(Db { sql, _shared: shared });
+        }
+    }
+    drop(shared);
+    renew(home, false)?;
+    let shared = lock(home, false)?;
+    Ok(Db { sql: connect(home)?, _shared: shared })
+}
+
+/// Throws the index away and makes an empty one; unless `always`, only if it is not good.
+pub(super) fn renew(home: &Path, always: bool) -> Result<()> {
+    disk::create_dir(&layout::state(home))?;
+    let _alone = lock(home, true)?;
+    // Somebody else may have done it while we waited.
+    if !always && path(home).is_file() && connect(home).and_then(|sql| format(&sql)).is_ok_and(|f| f == FORMAT) {
+        return Ok(());
+    }
+    let file = path(home);
+    for end in ["-wal", "-shm", "-journal", ""] {
+        let mut name = file.clone().into_os_string();
+        name.push(end);
+        disk::remove(Path::new(&name))?;
+    }
+    // An empty file is an empty database; made here so that it is private.
+    disk::append(&file, "")?;
+    let sql = connect(home)?;
+    let make = || -> rusqlite::Result<()> {
+        sql.pragma_update(None, "journal_mode", "WAL")?;
+        sql.execute_batch(
+            "CREATE TABLE project (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, stamps TEXT NOT NULL, \
+             docs INTEGER NOT NULL, length INTEGER NOT NULL)",
+        )?;
+        sql.pragma_update(None, "user_version", FORMAT)
+    };
+    make().map_err(|e| failed(&e))
+}
+
+fn connect(home: &Path) -> Result<Connection> {
+    let open = || -> rusqlite::Result<Connection> {
+        let sql = Connection::open(path(home))?;
+        sql.busy_timeout(WAIT)?;
+        sql.pragma_update(None, "synchronous", "NORMAL")?;
+        sql.pragma_update(None, "mmap_size", 268_435_456)?;
+        Ok(sql)
+    };
+    open().map_err(|e| failed(&e))
+}
+
+fn format(sql: &Connection) -> Result<i64> {
+    sql.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(|e| failed(&e))
+}

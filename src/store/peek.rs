@@ -1,0 +1,109 @@
+//! Reading the little that a hook needs: the two lasting files, and of the catalogue only conflicts, hits and what is held
+//! back. No digests, so nothing can be planned on it; no transient notes; nothing is written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::catalogue::{Catalogue, ConflictRecord, MemoryUse};
+use super::journal::Stamp;
+use super::layout::{self, INDEX, LONG_TERM, WORKING};
+use super::markdown::Document;
+use super::{Entry, Snapshot, Store, read};
+use crate::error::{Error, Result};
+
+/// The files that decide what a hook says of a project.
+const FILES: [&str; 3] = [WORKING, LONG_TERM, INDEX];
+
+/// The part of a catalogue that matters here; everything else is skipped while reading.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Few {
+    memories: BTreeMap<String, Use>,
+    conflicts: Vec<ConflictRecord>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Use {
+    hits: u64,
+    held: bool,
+}
+
+impl Store {
+    /// The lasting memories of a project, without the means to change it. With `trust_hand_edits = false` this is a whole
+    /// [`Store::snapshot`], since only digests tell what appeared outside.
+    ///
+    /// # Errors
+    /// As [`Store::snapshot`].
+    pub fn peek(&self, project: &str) -> Result<Snapshot> {
+        if !self.trust_hand_edits {
+            let mut snapshot = self.snapshot(project)?;
+            snapshot.entries.retain(|e| !snapshot.hand_edits.contains(&e.memory.id));
+            return Ok(snapshot);
+        }
+        layout::check_name(project)?;
+        read::between_commits(&self.home, project, self.wait, || peek(&self.home, project))
+    }
+
+    /// Changes whenever what [`Store::peek`] reads has changed, without reading it: times, sizes and inodes of the files.
+    pub fn stamp(&self, project: &str) -> String {
+        let folder = self.home.join(project);
+        FILES.iter().map(|file| format!("{:?};", Stamp::of(&folder.join(file)))).collect()
+    }
+}
+
+fn peek(home: &Path, name: &str) -> Result<Snapshot> {
+    let folder = home.join(name);
+    let mut snapshot = Snapshot { project: name.to_owned(), ..Snapshot::default() };
+    if is_link(&folder) {
+        return Ok(snapshot);
+    }
+    for file in [WORKING, LONG_TERM] {
+        let (Some(layer), Some(bytes)) = (layout::layer_of(file), bytes(&folder.join(file))?) else { continue };
+        let shown = format!("{name}/{file}");
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            snapshot.problems.push(read::problem("encoding", shown, "the file is not UTF-8, so it is left alone"));
+            continue;
+        };
+        let document = Document::parse(text, layer);
+        for view in document.entries().filter(|v| v.entry.readable) {
+            if view.entry.id.is_some() {
+                snapshot.entries.push(Entry { memory: view.entry.memory.clone(), file: shown.clone(), line: view.line });
+            } else {
+                snapshot.problems.push(read::problem("no_id", shown.clone(), "typed by hand; it gets its id at the next change"));
+            }
+        }
+    }
+    if let Some(bytes) = bytes(&folder.join(INDEX))? {
+        match serde_json::from_slice::<Few>(&bytes) {
+            Ok(few) => snapshot.catalogue = catalogue(few),
+            Err(e) => snapshot.problems.push(read::problem("catalogue", format!("{name}/{INDEX}"), format!("it cannot be read: {e}"))),
+        }
+    }
+    Ok(snapshot)
+}
+
+fn catalogue(few: Few) -> Catalogue {
+    let memories = few.memories.into_iter().filter(|(_, u)| u.hits > 0 || u.held);
+    let memories = memories.map(|(id, u)| (id, MemoryUse { hits: u.hits, held: u.held, ..MemoryUse::default() })).collect();
+    Catalogue { memories, conflicts: few.conflicts, ..Catalogue::default() }
+}
+
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_symlink())
+}
+
+/// `None` if there is no such file; links are not followed.
+fn bytes(path: &Path) -> Result<Option<Vec<u8>>> {
+    if is_link(path) {
+        return Ok(None);
+    }
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io("read", path, &e)),
+    }
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Types into the interactive client through a terminal of its own.
+
+usage: type.py SECONDS:TEXT … -- COMMAND …      waits, then types; TEXT "\\r" is Enter. Ends the client after the last one.
+"""
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+
+split = sys.argv.index("--")
+steps, command = sys.argv[1:split], sys.argv[split + 1:]
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp(command[0], command)
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+
+
+def drain(seconds):
+    """Reads what the client draws; False once it has gone."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                if not os.read(terminal, 65536):
+                    return False
+            except OSError:
+                return False
+    return True
+
+
+alive = True
+for step in steps:
+    seconds, text = step.split(":", 1)
+    alive = alive and drain(float(seconds))
+    if alive:
+        os.write(terminal, text.replace("\\r", "\r").encode())
+if alive and drain(8):
+    os.kill(child, signal.SIGHUP)
+os.waitpid(child, 0)
