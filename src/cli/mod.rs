@@ -104,6 +104,7 @@ commands! {
     Refine(refine::RefineArgs),
     Prune(prune::PruneArgs),
     Undo(history::UndoArgs),
+    Redo(history::RedoArgs),
     History(history::HistoryArgs),
     Verify(history::VerifyArgs),
     Backup(backup::BackupArgs),

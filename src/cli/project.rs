@@ -119,7 +119,7 @@ fn init(app: &App, name: Option<&str>) -> Result<()> {
         (Some(name), Here::Repository(root, _)) => (name.to_owned(), Some(root)),
         (Some(name), _) => (name.to_owned(), None),
     };
-    if store.has_project(&name) {
+    if store.has_project(&name) && (root.is_none() || !store.is_vacant(&name)?) {
         app.ui.say(&format!("project {name} is there already"));
         return Ok(());
     }

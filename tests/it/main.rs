@@ -20,6 +20,7 @@ mod rules;
 mod store;
 mod store_edits;
 mod store_projects;
+mod store_undo;
 mod support;
 mod text;
 mod tidy;
