@@ -72,7 +72,8 @@ impl Way {
         let (walked, made, notices) = if app.ui.wishes.dry_run {
             (there.into_iter().take(steps).collect(), None, Vec::new())
         } else {
-            let walked = if redo { store.redo(steps, self.force, within.as_deref())? } else { store.undo(steps, self.force, within.as_deref())? };
+            let walked =
+                if redo { store.redo(steps, self.force, within.as_deref())? } else { store.undo(steps, self.force, within.as_deref())? };
             let made = walked.steps.last().map(|m| m.seq);
             (walked.steps, made, walked.notices)
         };
@@ -99,7 +100,17 @@ impl Way {
 /// The projects whose changes are meant.
 fn scope(app: &App, store: &Store, all: bool) -> Result<Option<Vec<String>>> {
     let history = store.history()?;
-    app.scope(store, all, &|name| history.iter().any(|m| m.projects().contains(name)))
+    let mut names = app.scope(store, all, &|name| history.iter().any(|m| m.projects().contains(name)))?;
+    if let Some(names) = names.as_mut().filter(|names| names.first().is_some_and(|name| !store.has_project(name))) {
+        // A project that is gone may have had other names before it went.
+        for renamed in history.iter().rev().filter(|m| m.command == "project rename") {
+            let both = renamed.projects();
+            if names.iter().any(|name| both.contains(name.as_str())) {
+                names.extend(both.into_iter().map(str::to_owned));
+            }
+        }
+    }
+    Ok(names)
 }
 
 fn projects(manifest: &Manifest) -> String {

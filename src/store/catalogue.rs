@@ -164,8 +164,15 @@ impl Catalogue {
     /// Whether it knows of nothing but whose it is.
     pub fn is_blank(&self) -> bool {
         let Self { version: _, project: _, files, sessions, memories, keywords, conflicts, tombstones, review, declined, extra } = self;
-        files.is_empty() && sessions.is_empty() && memories.is_empty() && keywords.is_empty() && conflicts.is_empty()
-            && tombstones.is_empty() && review.is_empty() && declined.is_empty() && extra.is_empty()
+        files.is_empty()
+            && sessions.is_empty()
+            && memories.is_empty()
+            && keywords.is_empty()
+            && conflicts.is_empty()
+            && tombstones.is_empty()
+            && review.is_empty()
+            && declined.is_empty()
+            && extra.is_empty()
     }
 
     /// Lets keywords lead to a memory that they do not lead to yet.

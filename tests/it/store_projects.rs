@@ -129,6 +129,7 @@ fn verify_names_what_is_wrong() {
         ("damaged_copy", Severity::Error),
         ("dead_link", Severity::Warning),
         ("dead_link", Severity::Warning),
+        ("edited_quotes", Severity::Note),
         ("hand_edit", Severity::Note),
         ("hand_edit", Severity::Note),
         ("no_quote", Severity::Warning),
