@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::app::{App, Here, fields, ids, json as to_json};
+use super::app::{App, fields, ids, json as to_json};
+use super::belongs::Belongs;
 use super::ui::{Ui, count, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::extract::backend::{self, Wanted};
@@ -16,7 +17,6 @@ use crate::model::{Conversation, Memory};
 use crate::pipeline::ingest::{self, Outcome, Run};
 use crate::pipeline::sources::{self, Sources};
 use crate::pipeline::{SessionReport, prepare};
-use crate::store::{Store, identity};
 
 /// Read finished conversations and store what is worth knowing
 ///
@@ -72,9 +72,10 @@ impl IngestArgs {
         };
         let chosen = backend::choose(&wanted, &app.config, app.env, &app.home)?;
         app.ui.detail(&chosen.why);
-        let named = app.named_project(&store)?;
+        let dry_run = app.ui.wishes.dry_run || self.dump_requests.is_some() && self.replay.is_none();
+        let belongs = Belongs::new(app, &store, self.all_history, !dry_run && !self.plan)?;
         let bar = app.ui.progress(files.files.len() as u64);
-        let project_of = |conversation: &Conversation| project_of(app, &store, named.as_deref(), self.all_history, conversation);
+        let project_of = |conversation: &Conversation| belongs.project_of(conversation);
         let run = Run {
             env: app.env,
             store: &store,
@@ -83,7 +84,7 @@ impl IngestArgs {
             since: since.as_deref(),
             concurrency: if chosen.extractor.name() == "claude" { app.config.number("claude.concurrency") as usize } else { 1 },
             max_supersedes: app.config.number("store.max_supersedes") as usize,
-            dry_run: app.ui.wishes.dry_run || self.dump_requests.is_some() && self.replay.is_none(),
+            dry_run,
             on_file: &|path: &Path| {
                 bar.inc(1);
                 bar.set_message(app.ui.foreign(&path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()));
@@ -128,88 +129,62 @@ fn day(text: &str) -> Result<String> {
     text.parse::<jiff::civil::Date>().map(|d| d.to_string()).map_err(|_| usage())
 }
 
-/// The project of a conversation: `--project`, else the name in the transcript, else the repository it was held in, else
-/// (its folder is not on this machine) the working folder's.
-fn project_of(
-    app: &App,
-    store: &Store,
-    named: Option<&str>,
-    everywhere: bool,
-    conversation: &Conversation,
-) -> Result<(String, Option<String>)> {
-    if let Some(name) = named {
-        return Ok((name.to_owned(), None));
-    }
-    if let Some(name) = conversation.project.as_deref().filter(|n| store.has_project(n)) {
-        return Ok((name.to_owned(), None));
-    }
-    let recorded = conversation.cwd.as_deref().map(Path::new);
-    if let Some(cwd) = recorded.filter(|cwd| everywhere || cwd.is_dir()) {
-        let name = match store.project_of(cwd)? {
-            Some(name) => name,
-            None => {
-                let root = identity::root_of(cwd);
-                let name = store.default_name(&root)?;
-                app.make_project(store, &name, Some(&root.path))?;
-                name
-            }
-        };
-        return Ok((name, None));
-    }
-    if app.here(store)? == Here::Nowhere && store.projects()?.is_empty() {
-        // A first try outside every repository: the conversation's own folder gives the name.
-        let root = identity::root_of(recorded.unwrap_or(&app.env.cwd));
-        let name = store.default_name(&root)?;
-        app.make_project(store, &name, Some(&root.path))?;
-        return Ok((name, None));
-    }
-    let name = app.project_to_write(store)?;
-    let note = recorded.map(|cwd| {
-        format!(
-            "held in {}, which is not on this machine; stored in project {name} (--project chooses another)",
-            app.ui.foreign(&cwd.to_string_lossy())
-        )
-    });
-    Ok((name, note))
-}
-
 /// `--plan`: everything up to the first request, then the price.
 fn plan(app: &App, run: &Run<'_>, files: &Sources) -> Result<()> {
-    let mut jobs = Vec::new();
-    let mut skipped = 0usize;
+    let settings = backend::settings(&app.config, app.env, None);
+    let mut estimate = estimate::estimate(&[], &settings);
+    let (mut conversations, mut skipped) = (0usize, 0usize);
     let (now, today) = (app.env.now(), app.env.today());
+    let mut unreadable = Vec::new();
     for path in &files.files {
+        let mut failure = None;
         let read = ingest::read(path, &mut |conversation| {
-            if run.since.is_some_and(|since| conversation.day().is_some_and(|day| day < since)) {
+            if failure.is_some() || run.since.is_some_and(|since| conversation.day().is_some_and(|day| day < since)) {
                 return;
             }
-            let Ok((project, _)) = (run.project_of)(&conversation) else { return };
-            let Ok(snapshots) = ingest::snapshots(run.store, &project) else { return };
-            let refs: Vec<_> = snapshots.iter().collect();
-            let origin = prepare::Origin { source: "", project: &project, today: &today, now: &now };
-            match prepare::prepare(conversation, origin, &refs, &crate::model::Cursor::default(), Vec::new()).job {
-                Some(job) => jobs.push(job),
-                None => skipped += 1,
+            let prepared = (run.project_of)(&conversation).and_then(|(project, _)| {
+                let snapshots = ingest::snapshots(run.store, &project)?;
+                let refs: Vec<_> = snapshots.iter().collect();
+                let origin = prepare::Origin { source: "", project: &project, today: &today, now: &now };
+                Ok(prepare::prepare(conversation, origin, &refs, &crate::model::Cursor::default(), Vec::new()))
+            });
+            match prepared.map(|p| p.job) {
+                Ok(Some(job)) => {
+                    conversations += 1;
+                    estimate.add(&estimate::estimate(&[job], &settings));
+                }
+                Ok(None) => skipped += 1,
+                Err(error) => failure = Some(error),
             }
         });
-        if let Err(error) = read {
-            app.ui.warn(&error.to_string());
+        unreadable.extend(read.err());
+        if let Some(error) = failure {
+            return Err(error);
         }
     }
-    let settings = backend::settings(&app.config, app.env, None);
-    let estimate = estimate::estimate(&jobs, &settings);
+    for error in &unreadable {
+        app.ui.warn(&app.ui.foreign(&error.to_string()));
+    }
+    if conversations + skipped == 0
+        && let Some(error) = unreadable.into_iter().next()
+    {
+        return Err(error);
+    }
     if app.ui.wishes.json {
         app.ui.object(
             "ingest",
             fields([(
                 "plan",
-                json!({"conversations": jobs.len(), "skipped": skipped, "calls": estimate.calls, "input_tokens": estimate.input_tokens,
+                json!({"conversations": conversations, "skipped": skipped, "calls": estimate.calls, "input_tokens": estimate.input_tokens,
                     "output_tokens": estimate.output_tokens, "cost_usd": estimate.cost_usd, "model": settings.model}),
             )]),
         );
         return Ok(());
     }
-    app.ui.line(&format!("{} to read, {skipped} without anything new or worth a call", count(jobs.len(), "conversation", "conversations")));
+    app.ui.line(&format!(
+        "{} to read, {skipped} without anything new or worth a call",
+        count(conversations, "conversation", "conversations")
+    ));
     let price = match (estimate.cost_usd, estimate.most_usd) {
         (Some(usd), Some(most)) => format!("≈${usd:.4}, at most ${most:.4}"),
         _ => "price unknown".to_owned(),
@@ -227,7 +202,7 @@ fn plan(app: &App, run: &Run<'_>, files: &Sources) -> Result<()> {
 
 /// The exit code: a failure that ended the run, else whether anything could be read at all.
 fn finish(outcome: Outcome, files: usize) -> Result<()> {
-    if let Some(failure) = outcome.failure {
+    if let Some(failure) = outcome.failure.or_else(|| outcome.sessions.iter().find_map(|s| s.failure.clone())) {
         return Err(failure);
     }
     match (outcome.unreadable.into_iter().next(), outcome.sessions.as_slice()) {
@@ -333,6 +308,9 @@ fn session_lines(ui: &Ui, report: &SessionReport) {
     ui.line(&format!("{}  {}, {turns}{saved} → {}", paint(style::STRONG, &ui.foreign(&name)), report.format, ui.foreign(&report.project)));
     if let Some(why) = &report.skipped {
         ui.line(&format!("  {}", ui.foreign(why)));
+    }
+    if let Some(error) = &report.failure {
+        ui.line(&format!("  {} {}", paint(style::BAD, "not stored:"), ui.foreign(&error.message)));
     }
     for memory in &report.memories {
         ui.line(&format!("  {} {}", paint(style::GOOD, "+"), memory_line(ui, memory)));

@@ -4,6 +4,7 @@ pub mod ui;
 
 mod app;
 mod backup;
+mod belongs;
 mod config;
 mod edit;
 mod forget;

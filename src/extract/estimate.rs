@@ -21,6 +21,18 @@ pub struct Estimate {
     pub most_usd: Option<f64>,
 }
 
+impl Estimate {
+    /// The sum of two.
+    pub fn add(&mut self, other: &Self) {
+        let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+        self.calls += other.calls;
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.cost_usd = both(self.cost_usd, other.cost_usd);
+        self.most_usd = both(self.most_usd, other.most_usd);
+    }
+}
+
 /// The estimate for a run. Caching is not counted in: it can only make it cheaper.
 pub fn estimate(jobs: &[Job], settings: &ClaudeSettings) -> Estimate {
     let zero = prices::find(&settings.model).map(|_| 0.0);

@@ -52,6 +52,9 @@ impl Line {
 /// Appends one line, 0600.
 pub fn append(path: &Path, line: &Line) -> Result<()> {
     let json = serde_json::to_string(line).map_err(|e| Error::failure(format!("the ledger line cannot be written: {e}")))?;
+    if let Some(folder) = path.parent() {
+        disk::create_dir(folder)?;
+    }
     disk::append(path, &format!("{json}\n"))
 }
 

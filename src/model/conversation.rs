@@ -75,9 +75,9 @@ impl Conversation {
         }
     }
 
-    /// `YYYY-MM-DD` of the conversation, if known.
+    /// `YYYY-MM-DD` of the conversation, if known and a day of the calendar (it names a file).
     pub fn day(&self) -> Option<&str> {
-        self.date.as_deref().and_then(|d| d.get(..10))
+        self.date.as_deref().and_then(|d| d.get(..10)).filter(|d| d.parse::<jiff::civil::Date>().is_ok())
     }
 
     /// How many turns are the user's own.

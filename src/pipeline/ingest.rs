@@ -1,13 +1,12 @@
 //! The run over many files: reads one conversation at a time, extracts a few at once, commits each in order.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
-
-use super::prepare::{Origin, Prepared, prepare};
+use super::answers::Calls;
+use super::prepare::{Origin, Prepared, prepare, prompts};
 use super::settle::settle;
 use super::{SessionReport, sources::Sources};
 use crate::env::Env;
@@ -47,39 +46,34 @@ pub struct Run<'a> {
 pub struct Outcome {
     /// One per conversation, in order.
     pub sessions: Vec<SessionReport>,
+    /// Conversations left out because of `since`.
+    pub too_old: usize,
     /// Why it ended early.
     pub failure: Option<Error>,
     /// Files that could not be read as transcripts, each with its error.
     pub unreadable: Vec<(PathBuf, Error)>,
 }
 
-/// Reads `files` and stores what they hold.
+/// Reads `files` and stores what they hold. A conversation that cannot be stored does not keep the others back.
 pub fn ingest(run: &Run<'_>, files: &Sources) -> Outcome {
     let mut outcome = Outcome::default();
-    let mut batch = Batch { run, queue: Vec::new() };
+    let mut batch = Batch { run, queue: Vec::new(), calls: Calls::default(), snapshots: HashMap::new() };
     for path in &files.files {
         (run.on_file)(path);
-        let mut held: Vec<Conversation> = Vec::new();
-        let mut failure = None;
+        let mut held: Option<Conversation> = None;
+        let mut failure = batch.calls.check().err();
         let read = read(path, &mut |conversation| {
-            if failure.is_some() {
-                return;
-            }
-            held.push(conversation);
             // The last one waits for the end of the file, which brings the cursor and the problems.
-            if held.len() > 1 {
-                let conversation = held.remove(0);
-                failure = batch.take(conversation, path, &Reading::default(), &mut outcome).err();
+            if let (Some(before), None) = (held.replace(conversation), &failure) {
+                failure = batch.take(before, path, &Reading::default(), &mut outcome).err();
             }
         });
         match read {
-            Ok(reading) => {
-                if let (Some(conversation), None) = (held.pop(), &failure) {
-                    failure = batch.take(conversation, path, &reading, &mut outcome).err();
-                } else if failure.is_none() {
-                    outcome.sessions.push(empty(path, reading));
-                }
-            }
+            Ok(reading) => match (held, &failure) {
+                (Some(conversation), None) => failure = batch.take(conversation, path, &reading, &mut outcome).err(),
+                (None, None) => outcome.sessions.push(empty(path, reading)),
+                _ => {}
+            },
             Err(error) => outcome.unreadable.push((path.clone(), error)),
         }
         if failure.is_some() {
@@ -118,6 +112,9 @@ fn empty(path: &Path, reading: Reading) -> SessionReport {
 struct Batch<'a, 'r> {
     run: &'a Run<'r>,
     queue: Vec<Prepared>,
+    calls: Calls,
+    /// By project, as read last; dropped when the project changes.
+    snapshots: HashMap<String, Vec<Snapshot>>,
 }
 
 impl Batch<'_, '_> {
@@ -126,15 +123,20 @@ impl Batch<'_, '_> {
         if let (Some(since), Some(day)) = (run.since, conversation.day())
             && day < since
         {
+            outcome.too_old += 1;
             return Ok(());
         }
         let (project, note) = (run.project_of)(&conversation)?;
-        if self.queue.iter().any(|p| p.report.project == project && p.record.as_ref().is_some_and(|r| r.transcript == conversation.session))
-        {
-            // The same session twice in one batch: the first must be stored before the second is compared with it.
+        let prompts = prompts(&conversation);
+        let overlaps = |p: &Prepared| {
+            let record = p.record.as_ref().filter(|_| p.report.project == project);
+            record.is_some_and(|r| r.transcript == conversation.session || r.prompts.iter().any(|hash| prompts.contains(hash)))
+        };
+        if self.queue.iter().any(overlaps) {
+            // The same session, or a fork of it, in one batch: the first must be stored before the second is compared with it.
             self.flush(outcome)?;
         }
-        let snapshots = snapshots(run.store, &project)?;
+        let snapshots = cached(&mut self.snapshots, run.store, &project)?;
         let (now, today) = (run.env.now(), run.env.today());
         let origin = Origin { source: &path.display().to_string(), project: &project, today: &today, now: &now };
         let refs: Vec<&Snapshot> = snapshots.iter().collect();
@@ -151,11 +153,8 @@ impl Batch<'_, '_> {
     fn flush(&mut self, outcome: &mut Outcome) -> Result<()> {
         let queue = std::mem::take(&mut self.queue);
         let jobs: Vec<Option<&Job>> = queue.iter().map(|p| p.job.as_ref()).collect();
-        let (mut answers, interrupted) = extract_all(self.run.extractor, &jobs)?;
-        let mut first_failure = interrupted.then(|| {
-            Error::new(Kind::Interrupted, "interrupted; what was answered is stored")
-                .hint("the same command goes on where this one stopped")
-        });
+        let mut answers = self.calls.answer(self.run.extractor, &jobs)?;
+        let mut first_failure = self.calls.check().err();
         for (i, prepared) in queue.into_iter().enumerate() {
             let extraction = match answers.get_mut(i).and_then(Option::take) {
                 Some(Ok(extraction)) => extraction,
@@ -166,13 +165,35 @@ impl Batch<'_, '_> {
                 None if prepared.job.is_some() => continue,
                 None => Extraction::default(),
             };
-            match settle(self.run, prepared, extraction) {
-                Ok(report) => outcome.sessions.push(report),
-                Err(error) => first_failure = first_failure.or(Some(error)),
+            let mut failed = SessionReport { skipped: None, ..prepared.report.clone() };
+            let snapshots = cached(&mut self.snapshots, self.run.store, &prepared.report.project)?;
+            match settle(self.run, prepared, extraction, snapshots) {
+                Ok(report) => {
+                    if report.commit.is_some() || report.wrote {
+                        self.snapshots.clear();
+                    }
+                    outcome.sessions.push(report);
+                }
+                // The store itself is in trouble: the next conversation would fail as well.
+                Err(error) if matches!(error.kind, Kind::Busy | Kind::Interrupted | Kind::Config) => {
+                    first_failure = first_failure.or(Some(error));
+                }
+                Err(error) => {
+                    self.snapshots.clear();
+                    failed.failure = Some(error);
+                    outcome.sessions.push(failed);
+                }
             }
         }
         first_failure.map_or(Ok(()), Err)
     }
+}
+
+fn cached<'c>(cache: &'c mut HashMap<String, Vec<Snapshot>>, store: &Store, project: &str) -> Result<&'c [Snapshot]> {
+    if !cache.contains_key(project) {
+        cache.insert(project.to_owned(), snapshots(store, project)?);
+    }
+    Ok(cache.get(project).map(Vec::as_slice).unwrap_or_default())
 }
 
 /// The project's snapshot, then the global one if there is one.
@@ -182,31 +203,4 @@ pub fn snapshots(store: &Store, project: &str) -> Result<Vec<Snapshot>> {
         all.push(store.snapshot(GLOBAL)?);
     }
     Ok(all)
-}
-
-type Answers = Vec<Option<Result<Extraction>>>;
-
-/// Runs all jobs at once on a current-thread runtime; Ctrl-C ends the waiting and keeps what has come.
-fn extract_all(extractor: &dyn Extractor, jobs: &[Option<&Job>]) -> Result<(Answers, bool)> {
-    let mut answers: Answers = jobs.iter().map(|_| None).collect();
-    if jobs.iter().all(Option::is_none) {
-        return Ok((answers, false));
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|e| Error::failure(format!("the runtime for network calls cannot start: {e}")))?;
-    let interrupted = runtime.block_on(async {
-        let mut pending: FuturesUnordered<_> =
-            jobs.iter().enumerate().filter_map(|(i, job)| job.map(|job| async move { (i, extractor.extract(job).await) })).collect();
-        loop {
-            tokio::select! {
-                biased;
-                next = pending.next() => match next {
-                    Some((i, answer)) => answers[i] = Some(answer),
-                    None => return false,
-                },
-                _ = tokio::signal::ctrl_c() => return true,
-            }
-        }
-    });
-    Ok((answers, interrupted))
 }

@@ -3,13 +3,14 @@
 //! `sources` finds files, `prepare` turns a conversation into a job, `ingest` runs jobs in small batches and commits
 //! each conversation by itself, so that what is done stays done.
 
+pub mod answers;
 pub mod ingest;
 pub mod known;
 pub mod prepare;
 pub mod settle;
 pub mod sources;
 
-use crate::error::Problem;
+use crate::error::{Error, Problem};
 use crate::extract::Usage;
 use crate::model::{Code, Id, Memory};
 
@@ -60,6 +61,10 @@ pub struct SessionReport {
     pub skipped: Option<String>,
     /// What a reader of the receipt should know.
     pub notes: Vec<String>,
-    /// Number of the commit, if there was one.
+    /// Number of the commit, if there was one that can be undone.
     pub commit: Option<u64>,
+    /// Whether anything was written for it.
+    pub wrote: bool,
+    /// Why nothing could be stored; the next run tries it again.
+    pub failure: Option<Error>,
 }

@@ -66,8 +66,8 @@ fn digest(conversation: &Conversation, last: u32) -> String {
     hex(&hash.finalize())
 }
 
-/// Short hashes of the identities of the user's turns.
-fn prompts(conversation: &Conversation) -> Vec<String> {
+/// Short hashes of the identities of the user's turns: forks and resumes share them.
+pub fn prompts(conversation: &Conversation) -> Vec<String> {
     conversation.turns.iter().filter(|t| t.speaker == Speaker::User).filter_map(|t| t.uuid.as_deref().map(short_hash)).collect()
 }
 
@@ -116,7 +116,8 @@ pub fn prepare(
     if conversation.user_turns() == 0 {
         return nothing(report, None, "no words of a user in it");
     }
-    let last = conversation.turns.last().map_or(0, |t| t.number);
+    // What follows the user's last turn may still be written; it is read together with the next one.
+    let last = conversation.turns.iter().rfind(|t| t.speaker == Speaker::User).map_or(0, |t| t.number);
     let known_prompts = prompts(&conversation);
     let sha256 = digest(&conversation, last);
     let project = snapshots.first();
@@ -128,10 +129,6 @@ pub fn prepare(
                 return nothing(report, None, "nothing new");
             }
             let grown = record.cursor.turns <= last && digest(&conversation, record.cursor.turns) == record.sha256;
-            if grown && conversation.turns.iter().all(|t| t.number <= record.cursor.turns || t.speaker != Speaker::User) {
-                // Only the assistant went on; it is read with the user's next turn.
-                return nothing(report, None, "nothing new");
-            }
             if grown { record.cursor.turns } else { 0 }
         }
         None => 0,

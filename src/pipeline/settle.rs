@@ -6,7 +6,7 @@ use super::prepare::Prepared;
 use crate::error::{Error, Kind, Result};
 use crate::extract::ground::{self, Verdict};
 use crate::extract::{Extraction, Job, Unfinished};
-use crate::model::plan::{Plan, SessionRecord};
+use crate::model::plan::{Plan, SessionRecord, Tombstone};
 use crate::model::{Change, Origin};
 use crate::reconcile::{self, ReconcileContext};
 use crate::store::{GLOBAL, Snapshot, disk, layout};
@@ -18,8 +18,9 @@ const REPLANS: usize = 20;
 /// Stores what came of one conversation and completes its report.
 ///
 /// # Errors
-/// When the store cannot be written, or a run would replace too many memories ([`Kind::Decision`]).
-pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction) -> Result<SessionReport> {
+/// When the store cannot be written, or a run would replace too many memories ([`Kind::Decision`]). `first` are the
+/// snapshots that the conversation was prepared with; they are read again only if the store has changed.
+pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction, first: &[Snapshot]) -> Result<SessionReport> {
     let Prepared { mut report, job, record, branch } = prepared;
     report.usage = extraction.usage;
     report.model.clone_from(&extraction.model);
@@ -40,19 +41,25 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction) -> Resu
     }
     let Some(record) = record else { return Ok(report) };
     let mut tries = 0;
+    let mut again: Vec<Snapshot> = Vec::new();
     loop {
-        let snapshots = snapshots(run.store, &report.project)?;
+        let now = if tries == 0 { first } else { &again };
         let mut attempt = report.clone();
-        let plans = plan(run, &mut attempt, job.as_ref(), &extraction, &record, branch.as_deref(), &snapshots)?;
+        let plans = plan(run, &mut attempt, job.as_ref(), &extraction, &record, branch.as_deref(), now)?;
         if run.dry_run {
             return Ok(attempt);
         }
         match commit(run, &plans) {
-            Ok(commit) => {
+            Ok((commit, notices)) => {
                 attempt.commit = commit;
+                attempt.wrote = true;
+                attempt.notes.extend(notices);
                 return Ok(attempt);
             }
-            Err(error) if error.kind == Kind::Busy && tries < REPLANS => tries += 1,
+            Err(error) if error.kind == Kind::Busy && tries < REPLANS => {
+                tries += 1;
+                again = snapshots(run.store, &report.project)?;
+            }
             Err(error) => return Err(error),
         }
     }
@@ -65,12 +72,14 @@ fn quarantine(run: &Run<'_>, session: &str, answer: &str) -> Result<()> {
     disk::write(&folder.join(format!("{session}.txt")), redact(answer).text.as_bytes())
 }
 
-fn commit(run: &Run<'_>, plans: &[Plan]) -> Result<Option<u64>> {
-    let mut last = None;
+fn commit(run: &Run<'_>, plans: &[Plan]) -> Result<(Option<u64>, Vec<String>)> {
+    let (mut last, mut notices) = (None, Vec::new());
     for plan in plans {
-        last = run.store.commit(plan, &|| run.env.new_id())?.seq;
+        let receipt = run.store.commit(plan, &|| run.env.new_id())?;
+        last = receipt.seq.or(last);
+        notices.extend(receipt.notices);
     }
-    Ok(last)
+    Ok((last, notices))
 }
 
 /// The plans for the project and, where a memory is global, for `_global` (committed first: the session's cursor moves
@@ -90,15 +99,13 @@ fn plan(
     let mut plans = Vec::new();
     let mut record = SessionRecord { extractor: report.extractor.clone(), model: report.model.clone(), ..record.clone() };
     if let Some(job) = job {
-        let context = ground::Context {
-            conversation: &job.conversation,
-            known: &job.known,
-            tombstones: &project.catalogue.tombstones,
-            day: &job.day,
-        };
+        // What was forgotten for every project stays forgotten in each.
+        let tombstones: Vec<Tombstone> = snapshots.iter().flat_map(|s| s.catalogue.tombstones.iter().cloned()).collect();
+        let context = ground::Context { conversation: &job.conversation, known: &job.known, tombstones: &tombstones, day: &job.day };
         let verdicts: Vec<Verdict> = ground::ground(extraction.candidates.clone(), &context);
         let context = ReconcileContext {
             known: &job.known,
+            global: snapshots.get(1),
             project: &report.project,
             session: &report.session,
             at: &at,

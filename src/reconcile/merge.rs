@@ -1,16 +1,26 @@
 //! One candidate after the other against the store and against each other. Holds what the run has decided so far.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::conflict::{Clash, clash, says_change};
+use super::neighbours::Neighbours;
 use super::todo::{self, Closes};
 use super::{Outcome, ReconcileContext, duplicate, is_global, is_live, review_item};
 use crate::error::Result;
 use crate::extract::ground::Verdict;
 use crate::model::memory::RelationType;
-use crate::model::{Change, Code, Evidence, Id, Memory, Relation, ReviewItem, Speaker, State};
+use crate::model::{Change, Code, Evidence, Id, Memory, Origin, Relation, ReviewItem, Speaker, State};
 use crate::store::Snapshot;
-use crate::text::words::{exact, fold};
+use crate::text::words::{exact, fold, token_set};
+
+/// Whether every content word of a memory stands in an older one or its quotes. A pointer of the rules rests on words
+/// alone, so a word left over ("admin server" beside "API server") makes it another claim.
+fn adds_nothing(memory: &Memory, old: &Memory) -> bool {
+    let quotes = old.evidence.iter().map(|e| e.quote.as_str()).collect::<Vec<_>>().join(" ");
+    let said = token_set(&format!("{} {} {quotes}", old.summary, old.reason.as_deref().unwrap_or_default()));
+    token_set(&memory.summary).iter().all(|word| said.contains(word))
+}
 
 /// The run so far.
 pub(super) struct Merge<'a> {
@@ -18,6 +28,8 @@ pub(super) struct Merge<'a> {
     snapshot: &'a Snapshot,
     /// What stands in the project and, as far as it was shown, in `_global`.
     stored: Vec<&'a Memory>,
+    /// Where `stored` shares words with a new one; made when the first candidate comes.
+    neighbours: OnceCell<Neighbours>,
     /// Alias or reference to id.
     names: BTreeMap<String, Id>,
     /// New memories, in order; their links may still grow.
@@ -36,7 +48,7 @@ pub(super) struct Merge<'a> {
 impl<'a> Merge<'a> {
     pub fn new(snapshot: &'a Snapshot, context: &'a ReconcileContext<'a>) -> Self {
         let own: Vec<&Memory> = snapshot.entries.iter().map(|e| &e.memory).collect();
-        let elsewhere = context.known.iter().map(|k| &k.memory).filter(|m| is_global(m) && snapshot.entry(&m.id).is_none());
+        let elsewhere = context.global.iter().flat_map(|s| &s.entries).map(|e| &e.memory).filter(|m| snapshot.entry(&m.id).is_none());
         let stored: Vec<&Memory> = own.iter().copied().chain(elsewhere).collect();
         let here: BTreeSet<&Id> = stored.iter().map(|m| &m.id).collect();
         // A memory that was shown may be gone by now: a pointer to it then points nowhere.
@@ -47,6 +59,7 @@ impl<'a> Merge<'a> {
             context,
             snapshot,
             stored,
+            neighbours: OnceCell::new(),
             names,
             fresh: Vec::new(),
             amended: BTreeMap::new(),
@@ -69,8 +82,16 @@ impl<'a> Merge<'a> {
 
     /// A candidate that passed: a duplicate confirms, everything else is added with its links.
     pub fn take(&mut self, verdict: &Verdict, mut memory: Memory) -> Result<()> {
-        let pointers: Vec<(Id, RelationType)> =
-            verdict.candidate.relations.iter().filter_map(|p| Some((self.names.get(&p.id)?.clone(), p.kind))).collect();
+        // A memory of another scope is no conflict, and a link would leave its project: only "said again" reaches across.
+        let reachable =
+            |id: &Id, kind| kind == RelationType::Duplicate || self.look(id).is_some_and(|m| is_global(m) == is_global(&memory));
+        let pointers: Vec<(Id, RelationType)> = verdict
+            .candidate
+            .relations
+            .iter()
+            .filter_map(|p| Some((self.names.get(&p.id)?.clone(), p.kind)))
+            .filter(|(id, kind)| *id == memory.id || reachable(id, *kind))
+            .collect();
         if let Some(twin) = self.twin(&memory, &pointers) {
             self.confirm(&twin, memory);
             self.names.insert(verdict.candidate.reference.clone(), twin);
@@ -99,11 +120,15 @@ impl<'a> Merge<'a> {
         let pointed = pointers.iter().filter(|(id, kind)| *kind == RelationType::Duplicate && *id != memory.id).find_map(|(id, _)| {
             let old = self.look(id)?;
             let known: BTreeSet<String> = exact(&format!("{} {}", old.summary, old.reason.as_deref().unwrap_or_default()));
-            (old.state == memory.state && exact(&memory.summary).is_subset(&known) && clash(old, memory).is_none_or(|c| !c.same_slot))
-                .then(|| id.clone())
+            let believed = memory.origin != Origin::Rules || adds_nothing(memory, old);
+            (believed
+                && old.state == memory.state
+                && exact(&memory.summary).is_subset(&known)
+                && clash(old, memory).is_none_or(|c| !c.same_slot))
+            .then(|| id.clone())
         });
         pointed.or_else(|| {
-            self.everything()
+            self.near(memory)
                 .find(|old| is_live(old) && is_global(old) == is_global(memory) && duplicate::same(old, memory))
                 .map(|m| m.id.clone())
         })
@@ -111,6 +136,13 @@ impl<'a> Merge<'a> {
 
     fn everything(&self) -> impl Iterator<Item = &Memory> {
         self.fresh.iter().chain(self.stored.iter().map(|m| self.amended.get(&m.id).unwrap_or(m)))
+    }
+
+    /// Those of [`Merge::everything`] that share words with a memory.
+    fn near(&self, memory: &Memory) -> impl Iterator<Item = &Memory> {
+        let neighbours = self.neighbours.get_or_init(|| Neighbours::of(self.stored.iter().copied()));
+        let stored = neighbours.near(memory).into_iter().filter_map(|at| self.stored.get(at).copied());
+        self.fresh.iter().chain(stored.map(|m| self.amended.get(&m.id).unwrap_or(m)))
     }
 
     fn look(&self, id: &Id) -> Option<&Memory> {
@@ -156,6 +188,7 @@ impl<'a> Merge<'a> {
             RelationType::Supersedes | RelationType::Conflicts => self.last_word(memory, id),
             RelationType::Refines | RelationType::DependsOn => memory.relations.push(Relation { id: id.clone(), kind }),
             // A duplicate with another number or name is no duplicate; the detector says what it is.
+            RelationType::Duplicate if is_global(&other) != is_global(memory) => {}
             RelationType::Duplicate => {
                 if let Some(found) = clash(&other, memory) {
                     let changed = found.changed;
@@ -214,13 +247,19 @@ impl<'a> Merge<'a> {
 
     /// The detector without a model, against everything that is not linked yet.
     fn detect(&mut self, memory: &mut Memory, handled: &BTreeSet<Id>) {
-        let found: Vec<(Memory, Clash)> = self
-            .everything()
+        let mut found: Vec<(Memory, Clash)> = self
+            .near(memory)
             .filter(|old| !handled.contains(&old.id) && is_global(old) == is_global(memory))
             .filter_map(|old| Some((old.clone(), clash(old, memory)?)))
             .collect();
+        // One pair is enough to ask about: the one in the same slot, else the newest.
+        found.sort_by_key(|(old, clash)| (!clash.same_slot, std::cmp::Reverse(old.day())));
+        let mut asked = false;
         for (old, clash) in found {
             if self.is_stored(&old.id) {
+                if std::mem::replace(&mut asked, true) {
+                    continue;
+                }
                 let changed = clash.changed;
                 self.disagree(memory, &old, Some(clash), changed, false);
             } else if clash.same_slot && clash.changed && old.state == State::Valid && memory.state == State::Valid {

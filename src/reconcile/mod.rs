@@ -10,6 +10,8 @@ pub mod decay;
 pub mod duplicate;
 pub mod lint;
 mod merge;
+pub mod neighbours;
+pub mod place;
 pub mod proposals;
 mod todo;
 
@@ -25,6 +27,8 @@ use crate::store::{GLOBAL, Snapshot};
 pub struct ReconcileContext<'a> {
     /// The memories that the extractor was shown, of the project and of `_global`.
     pub known: &'a [Known],
+    /// `_global` as it is now, where the project is another one.
+    pub global: Option<&'a Snapshot>,
     /// Project name.
     pub project: &'a str,
     /// `YYYY-MM-DD-xxxxxxxx`.

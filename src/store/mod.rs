@@ -283,7 +283,8 @@ impl Store {
         if swaps.is_empty() {
             return Ok(receipt);
         }
-        let quiet = plan.changes.iter().all(|c| matches!(c, Change::Touch { .. }));
+        // Bookkeeping alone (use, progress of a transcript) is no step that a person would want back.
+        let quiet = plan.changes.iter().all(|c| matches!(c, Change::Touch { .. } | Change::Session(_)));
         let manifest = Manifest {
             command: plan.command.clone(),
             at: plan.at.clone(),

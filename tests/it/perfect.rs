@@ -191,6 +191,7 @@ impl Play {
         };
         let context = ReconcileContext {
             known: &known,
+            global: None,
             project: "gold",
             session: &format!("{day}-{}", talk.session),
             at: &at,

@@ -180,6 +180,7 @@ impl Store {
         };
         let context = ReconcileContext {
             known: &known,
+            global: None,
             project: "shop",
             session: "2026-02-20-bbbbbbbb",
             at: "2026-02-20T10:00:00Z",

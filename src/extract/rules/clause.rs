@@ -78,7 +78,12 @@ impl<'a> Clause<'a> {
 
     /// Takes something back, not only a value.
     pub fn is_correction(&self) -> bool {
-        [Mark::Correct, Mark::Revoke, Mark::Revive].iter().any(|m| self.raw_has(*m))
+        [Mark::Correct, Mark::Revoke].iter().any(|m| self.raw_has(*m)) || self.revives()
+    }
+
+    /// Takes up again, now; "then we go back to 10" is part of what holds until then.
+    pub fn revives(&self) -> bool {
+        self.raw_has(Mark::Revive) && !self.raw_has(Mark::Scheduled)
     }
 
     /// The same place in the text, saying only this.
@@ -173,6 +178,8 @@ impl<'a> Clause<'a> {
         rule.weight + supports.iter().map(|on| i32::from(*on)).sum::<i32>()
             - light(Mark::Hedge) * 2
             - light(Mark::Pronoun) * 2
+            // "at 5 s until Friday, then back to 10": agreed, not to be done.
+            - i32::from(rule.kind == Kind::Todo && self.has(Mark::Scheduled)) * 2
             - light(Mark::Cosmetic) * 2
             - heavy(!rule.order_ok && self.has(Mark::Order))
             // What is broken may well be what has to be done.
@@ -202,7 +209,7 @@ fn has_foreign_word(text: &str) -> bool {
 /// Whether a text holds a number, version or address.
 pub fn has_value(text: &str) -> bool {
     static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i)[0-9]|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|zero)\b|[一二两三四五六七八九十百千半]+\s?(?:秒|分钟?|小时|天|周|个月|年|次|条|个|台|人|倍|行|字|页|份)|[이삼사오]\s?(?:개|번)").ok()
+        Regex::new(r"[0-9]|(?-u:\b)(?i:two|three|four|five|six|seven|eight|nine|ten|twelve|zero)(?-u:\b)|[一二两三四五六七八九十百千半]+\s?(?:秒|分钟?|小时|天|周|个月|年|次|条|个|台|人|倍|行|字|页|份)|[이삼사오]\s?(?:개|번)").ok()
     });
     WORDS.as_ref().is_some_and(|p| p.is_match(text))
 }
@@ -212,7 +219,7 @@ pub fn identifiers(text: &str) -> Vec<String> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(concat!(
             r"`[^`\n]{2,60}`",
-            r"|(?-u:\b)\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?",
+            r"|(?-u:\b)[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]+)?",
             r"|https?://[^\s，。）)]+",
             r"|[~.]{0,2}/?(?:[A-Za-z0-9_@.*{}-]+/)+[A-Za-z0-9_@.*{}-]*",
             r"|/[A-Za-z0-9_.-]{2,}",

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::clause::{Clause, STRONG, identifiers, is_concrete, proper_names, subject_tokens};
 use super::cues::{Mark, known_nouns};
 use super::draft::Draft;
-use super::{Scene, reply, shape};
+use super::{Scene, reply, say, shape};
 use crate::model::{Kind, Layer, State, Strength};
 use crate::text::{sentences, words};
 
@@ -36,7 +36,7 @@ pub fn apply(scene: &Scene<'_>, clause: &Clause<'_>, before: &[&str], after: &[&
     }
     let named = words::token_set(clause.text);
     let about: BTreeSet<String> = after.iter().take(3).flat_map(|s| words::token_set(s)).chain(named.iter().cloned()).collect();
-    if clause.has(Mark::Revive) {
+    if clause.revives() {
         // What comes back is said anew in this turn; its old note is no longer true.
         for draft in drafts.iter_mut().filter(|d| d.candidate.state == State::Rejected && shares(&d.subject, &named)) {
             draft.gone = true;
@@ -44,7 +44,9 @@ pub fn apply(scene: &Scene<'_>, clause: &Clause<'_>, before: &[&str], after: &[&
     }
     let back = clause.has(Mark::Revive).then_some(clause.text);
     let said_again = after.iter().copied().filter(|s| !denies(s)).chain(back).flat_map(names).collect();
-    let Some(index) = target(scene, drafts, &named, &about, &said_again) else { return Effect::default() };
+    // Only a take-back in so many words may mean what it does not name.
+    let takes_back = clause.raw_has(Mark::Correct) || clause.raw_has(Mark::Revoke);
+    let Some(index) = target(scene, drafts, &named, takes_back.then_some(&about), &said_again) else { return Effect::default() };
     let Some(draft) = drafts.get_mut(index) else { return Effect::default() };
     if clause.has(Mark::Partial) || after.first().is_some_and(|s| s.len() < 40 && clause.table().has(Mark::Partial, s)) {
         draft.candidate.strength = Strength::Weak;
@@ -97,7 +99,7 @@ pub fn denies(text: &str) -> bool {
 /// Numbers with their units, as written.
 fn values(text: &str) -> Vec<String> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?-u:\b)\d+(?:\.\d+)?\s?(?:[a-zA-Z%]{1,4}(?-u:\b)|秒|分钟|小时|天|个月|条|次|分|日|초|분|시간)?").ok()
+        Regex::new(r"(?-u:\b)[0-9]+(?:\.[0-9]+)? ?(?:[a-zA-Z%]{1,4}(?-u:\b)|秒|分钟|小时|天|个月|条|次|分|日|초|분|시간)?").ok()
     });
     let Some(pattern) = PATTERN.as_ref() else { return Vec::new() };
     let mut out: Vec<String> = pattern.find_iter(text).map(|m| m.as_str().trim().to_owned()).collect();
@@ -111,7 +113,7 @@ fn target(
     scene: &Scene<'_>,
     drafts: &[Draft],
     named: &BTreeSet<String>,
-    about: &BTreeSet<String>,
+    about: Option<&BTreeSet<String>>,
     said_again: &BTreeSet<String>,
 ) -> Option<usize> {
     let now = scene.turn.number;
@@ -125,7 +127,8 @@ fn target(
     let overlap = |i: &usize, with: &BTreeSet<String>| drafts.get(*i).map_or(0, |d| d.subject.intersection(with).count());
     let best = |with: &BTreeSet<String>| open.iter().copied().max_by_key(|i| (overlap(i, with), *i)).filter(|i| overlap(i, with) > 0);
     let recent = |i: &usize| drafts.get(*i).is_some_and(|d| d.turn + 4 >= now && d.turn < now && d.candidate.kind == Kind::Decision);
-    best(named).or_else(|| best(about).filter(recent)).or_else(|| open.iter().rev().copied().find(recent))
+    let unnamed = |with: &BTreeSet<String>| best(with).filter(recent).or_else(|| open.iter().rev().copied().find(recent));
+    best(named).or_else(|| about.and_then(unnamed))
 }
 
 /// Says again, in a few words, what already stands: "就 5s，不改了".
@@ -170,6 +173,7 @@ fn reason(scene: &Scene<'_>, clause: &Clause<'_>, before: &[&str], after: &[&str
 fn reject(scene: &Scene<'_>, draft: &mut Draft, why: Option<String>, sentence: &str) {
     let candidate = &mut draft.candidate;
     candidate.state = State::Rejected;
+    candidate.summary = say::option(&candidate.summary);
     candidate.kind = Kind::Decision;
     candidate.until_date = None;
     candidate.until_event = None;
@@ -183,15 +187,22 @@ fn reject(scene: &Scene<'_>, draft: &mut Draft, why: Option<String>, sentence: &
 
 /// A named thing that the user turns down with a reason: a rejected note, no more. It has to be on the table: offered
 /// by the assistant, or taken back in so many words.
-pub fn refusal(scene: &Scene<'_>, clause: &Clause<'_>, next: Option<&str>) -> Option<Draft> {
+pub fn refusal(scene: &Scene<'_>, clause: &Clause<'_>, next: Option<&str>, drafts: &[Draft]) -> Option<Draft> {
     let revoked = clause.has(Mark::Revoke);
-    if clause.asks() || !(revoked || clause.has(Mark::Refuse)) || !is_concrete(&clause.body) {
-        return None;
-    }
-    if !revoked && !shares(&subject_tokens(&clause.body), &scene.around.offered) {
+    if clause.asks() || !(revoked || clause.has(Mark::Refuse)) {
         return None;
     }
     let (summary, inner) = shape::split_reason(clause);
+    let subject = subject_tokens(&clause.body);
+    let offered = subject.intersection(&scene.around.offered).count();
+    let table = is_concrete(&clause.body) && (revoked || offered > 0);
+    // Beside a choice, with its reason: the other option of the same question.
+    let chose = drafts.iter().any(|d| d.turn == scene.turn.number && d.stands() && d.candidate.kind != Kind::Fact);
+    let silent = || clause.read(&scene.around).is_none_or(|r| r.points < STRONG || r.rule.kind == Kind::Decision);
+    let beside = chose && inner.is_some() && (offered >= 2 || silent());
+    if !(table || beside) {
+        return None;
+    }
     let parts = sentences::clauses(&summary);
     let (head, tail) = match parts.split_first() {
         Some((head, tail)) if !tail.is_empty() => (shape::tidy(head), Some(shape::tidy(&tail.join(" ")))),
@@ -199,7 +210,7 @@ pub fn refusal(scene: &Scene<'_>, clause: &Clause<'_>, next: Option<&str>) -> Op
     };
     let why = inner.or(tail).or_else(|| next.filter(|s| reply::is_reason(scene, s)).map(shape::tidy));
     let points = if why.is_some() { STRONG } else { STRONG - 1 };
-    let mut draft = Draft::new(head, Kind::Decision, Layer::Working, "refusal", points, vec![scene.quote(clause.text)]);
+    let mut draft = Draft::new(say::option(&head), Kind::Decision, Layer::Working, "refusal", points, vec![scene.quote(clause.text)]);
     draft.candidate.state = State::Rejected;
     draft.candidate.reason = why;
     Some(draft)

@@ -3,6 +3,7 @@
 //! A *mark* says something about a sentence (it asks, it jokes, it corrects); a *rule* proposes what a sentence is.
 //! How marks and rules add up is in [`super::clause`].
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
@@ -67,6 +68,12 @@ pub enum Mark {
     Slip,
     /// Takes up again what was taken back.
     Revive,
+    /// Comes back later, as agreed: takes nothing back now.
+    Scheduled,
+    /// The user proposes; what is proposed begins with it.
+    Suggest,
+    /// Adds to what was just agreed.
+    Adds,
     /// Takes back only a part.
     Partial,
     /// Holds for a while.
@@ -121,13 +128,13 @@ pub struct Rule {
     pub order_ok: bool,
     /// Whose wish it is.
     pub voice: Voice,
-    pattern: Regex,
+    pattern: Pattern,
 }
 
 /// The cues of one language.
 #[derive(Debug, Default)]
 pub struct Table {
-    marks: BTreeMap<Mark, Regex>,
+    marks: BTreeMap<Mark, Pattern>,
     /// Rows in the order of the file.
     pub rules: Vec<Rule>,
 }
@@ -140,13 +147,13 @@ impl Table {
 
     /// Where a mark is first, as bytes.
     pub fn find(&self, mark: Mark, text: &str) -> Option<(usize, usize)> {
-        self.marks.get(&mark)?.find(text).map(|m| (m.start(), m.end()))
+        self.marks.get(&mark)?.find(text)
     }
 
     /// What the first group of a mark caught.
     pub fn group<'a>(&self, mark: Mark, text: &'a str) -> Option<&'a str> {
-        let hit = self.marks.get(&mark)?.captures(text)?;
-        hit.iter().skip(1).flatten().next().map(|m| m.as_str().trim())
+        let (start, end) = self.marks.get(&mark)?.group(text)?;
+        text.get(start..end).map(str::trim)
     }
 
     /// A text without the fillers at its beginning.
@@ -165,7 +172,7 @@ impl Rule {
 
     /// Where the cue ends, in bytes.
     pub fn end(&self, text: &str) -> usize {
-        self.pattern.find(text).map_or(0, |m| m.end())
+        self.pattern.find(text).map_or(0, |(_, end)| end)
     }
 
     /// Put as a norm or marked: it holds also in a list, a document, or among small talk.
@@ -179,15 +186,20 @@ impl Rule {
     }
 }
 
-/// The table of a language.
+/// The table of a language, compiled when it is first needed.
 pub fn table(language: Language) -> &'static Table {
     match language {
-        Language::English => &TABLES.0,
-        Language::Chinese => &TABLES.1,
-        Language::Japanese => &TABLES.2,
-        Language::Korean => &TABLES.3,
+        Language::English => &ENGLISH,
+        Language::Chinese => &CHINESE,
+        Language::Japanese => &JAPANESE,
+        Language::Korean => &KOREAN,
     }
 }
+
+static ENGLISH: LazyLock<Table> = LazyLock::new(|| compile(include_str!("cues/en.toml")).unwrap_or_default());
+static CHINESE: LazyLock<Table> = LazyLock::new(|| compile(include_str!("cues/zh.toml")).unwrap_or_default());
+static JAPANESE: LazyLock<Table> = LazyLock::new(|| compile(include_str!("cues/ja.toml")).unwrap_or_default());
+static KOREAN: LazyLock<Table> = LazyLock::new(|| compile(include_str!("cues/ko.toml")).unwrap_or_default());
 
 /// Whether a text names a technology or a thing of the trade from the list of known nouns; the hits, as written.
 pub fn known_nouns(text: &str) -> Vec<String> {
@@ -213,16 +225,6 @@ fn wide_nouns(text: &str) -> Vec<String> {
 }
 
 static NOUNS: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("cues/nouns.txt").split_whitespace().collect());
-
-static TABLES: LazyLock<(Table, Table, Table, Table)> = LazyLock::new(|| {
-    let load = |text| compile(text).unwrap_or_default();
-    (
-        load(include_str!("cues/en.toml")),
-        load(include_str!("cues/zh.toml")),
-        load(include_str!("cues/ja.toml")),
-        load(include_str!("cues/ko.toml")),
-    )
-});
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -250,20 +252,79 @@ struct Row {
 /// Reads a table; the error names what is wrong with it (a test keeps the shipped ones right).
 fn compile(text: &str) -> Result<Table, String> {
     let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    let marks = file.marks.iter().map(|(mark, any)| Ok((*mark, pattern(any)?))).collect::<Result<_, String>>()?;
+    let marks = file.marks.iter().map(|(mark, any)| Ok((*mark, Pattern::of(any)?))).collect::<Result<_, String>>()?;
     let rules = file.rules.into_iter().map(|row| {
         let Row { name, kind, layer, weight, needs, order_ok, voice, any } = row;
-        Ok(Rule { pattern: pattern(&any)?, name, kind, layer, weight, needs, order_ok, voice })
+        Ok(Rule { pattern: Pattern::of(&any)?, name, kind, layer, weight, needs, order_ok, voice })
     });
     Ok(Table { marks, rules: rules.collect::<Result<_, String>>()? })
 }
 
-/// One pattern of many: a space is any white space, `’` any apostrophe or none, `\b` a border of ASCII words (so that
-/// `用pnpm` has one).
-fn pattern(any: &[String]) -> Result<Regex, String> {
-    let joined = any.iter().map(|p| format!("(?:{p})")).collect::<Vec<_>>().join("|");
-    let joined = joined.replace('’', "['’]?").replace(r"\b", r"(?-u:\b)");
-    RegexBuilder::new(&joined).case_insensitive(true).build().map_err(|e| e.to_string())
+/// The cues of one row as one pattern. It reads text in small letters: the case of every letter would be half its cost.
+#[derive(Debug)]
+struct Pattern {
+    regex: Regex,
+    /// The row looks at capitals.
+    cased: bool,
+}
+
+impl Pattern {
+    /// A space is any white space, `’` any apostrophe or none, `\b` a border of ASCII words (so that `用pnpm` has one).
+    fn of(any: &[String]) -> Result<Self, String> {
+        let joined = any.iter().map(|p| format!("(?:{p})")).collect::<Vec<_>>().join("|");
+        let cased = joined.contains("(?-i:");
+        let joined = ascii_classes(&joined.replace('’', "['’]?")).replace(r"\b", r"(?-u:\b)");
+        let regex = RegexBuilder::new(&joined).case_insensitive(cased).build().map_err(|e| e.to_string())?;
+        Ok(Self { regex, cased })
+    }
+
+    /// Small letters of ASCII only, so that bytes stay where they are.
+    fn fold<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let plain = self.cased || !text.bytes().any(|b| b.is_ascii_uppercase());
+        if plain { Cow::Borrowed(text) } else { Cow::Owned(text.to_ascii_lowercase()) }
+    }
+
+    fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(&self.fold(text))
+    }
+
+    fn find(&self, text: &str) -> Option<(usize, usize)> {
+        self.regex.find(&self.fold(text)).map(|m| (m.start(), m.end()))
+    }
+
+    /// Where the first group that took part is.
+    fn group(&self, text: &str) -> Option<(usize, usize)> {
+        let folded = self.fold(text);
+        let hit = self.regex.captures(&folded)?;
+        hit.iter().skip(1).flatten().next().map(|m| (m.start(), m.end()))
+    }
+}
+
+/// `\w`, `\d` and `\S` of ASCII: tables of the whole of Unicode make a pattern hundreds of times as dear to compile.
+fn ascii_classes(pattern: &str) -> String {
+    let (mut out, mut inside, mut chars) = (String::new(), false, pattern.chars());
+    while let Some(c) = chars.next() {
+        let class = match c {
+            '\\' => match chars.next() {
+                Some('w') => "0-9A-Za-z_",
+                Some('d') => "0-9",
+                Some('s') => r" \t\n\r",
+                Some('S') if !inside => r"^ \t\n\r",
+                other => {
+                    out.push(c);
+                    out.extend(other);
+                    continue;
+                }
+            },
+            _ => {
+                inside = (inside || c == '[') && c != ']';
+                out.push(c);
+                continue;
+            }
+        };
+        out.push_str(&if inside { class.to_owned() } else { format!("[{class}]") });
+    }
+    out
 }
 
 #[cfg(test)]
@@ -281,6 +342,17 @@ mod tests {
             let table = compile(text).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(table.marks.len(), Mark::Nouns as usize + 1, "{name}");
             assert!(table.rules.iter().any(Rule::is_marker), "{name}");
+        }
+    }
+
+    #[test]
+    fn cues_are_written_small() {
+        let large = |table: &Table| {
+            let all = table.marks.values().chain(table.rules.iter().map(|r| &r.pattern));
+            all.filter(|p| !p.cased && p.regex.as_str().replace("A-Z", "").bytes().any(|b| b.is_ascii_uppercase())).count()
+        };
+        for language in [Language::English, Language::Chinese, Language::Japanese, Language::Korean] {
+            assert_eq!(large(table(language)), 0, "{language:?}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::clause::{Clause, Reading, STRONG, is_concrete, subject_tokens};
 use super::cues::Mark;
 use super::shape;
-use super::{Scene, correct, thread};
+use super::{Scene, correct, say, thread};
 use crate::model::{Candidate, Kind, Layer, Quote, State, Strength};
 use crate::text::words::{self, Language};
 
@@ -33,6 +33,7 @@ pub struct Draft {
 impl Draft {
     /// A draft of a summary said in one place.
     pub fn new(summary: String, kind: Kind, layer: Layer, rule: &str, points: i32, evidence: Vec<Quote>) -> Self {
+        let summary = say::statement(&summary, kind);
         let subject = subject_tokens(&summary);
         let turn = evidence.last().map_or(0, |q| q.turn);
         let mut candidate = Candidate::new("", kind, layer, summary);
@@ -118,12 +119,12 @@ pub fn of_clause(scene: &Scene<'_>, clause: &Clause<'_>, reading: Reading, earli
         return None;
     }
     if let Some(back) = revived(clause, drafts) {
-        summary = shape::fit(&format!("{}: {summary}", back.candidate.summary));
+        summary = shape::fit(&format!("{}: {}", back.candidate.summary, say::statement(&summary, kind)));
         evidence.extend(back.candidate.evidence.first().cloned());
     } else if let Some((turn, source)) =
         (CHOICES.contains(&rule.name.as_str()) && is_thin(&summary)).then(|| thread::subject(scene, earlier)).flatten()
     {
-        summary = shape::fit(&format!("{}: {summary}", thread::phrase(source)));
+        summary = shape::fit(&format!("{}: {}", thread::phrase(source), say::statement(&summary, kind)));
         if turn != scene.turn.number {
             evidence.insert(0, Quote { turn, quote: shape::quote(source) });
         }

@@ -3,7 +3,7 @@
 //! weak goes to review.
 //!
 //! [`cues`] holds the words (tables per language), [`clause`] adds them up, [`reply`] binds answers to questions and
-//! offers, [`correct`] takes back, [`known`] points to memories, [`shape`] cuts out the fields. Checking quotes is
+//! offers, [`correct`] takes back, [`known`] points to memories, [`shape`] cuts out the fields, [`say`] words the summary. Checking quotes is
 //! the business of grounding, not of this module.
 
 mod clause;
@@ -12,6 +12,7 @@ mod cues;
 mod draft;
 mod known;
 mod reply;
+mod say;
 mod shape;
 mod thread;
 
@@ -132,6 +133,10 @@ fn read_turn(scene: &Scene<'_>, drafts: &mut Vec<Draft>) {
     if let Some((draft, used)) = reply::read(scene, &said) {
         add(drafts, draft);
         at = used;
+        if let Some(more) = said.get(at).and_then(|s| reply::added(scene, s)) {
+            add(drafts, more);
+            at += 1;
+        }
     }
     // A list of three and more describes; what holds in it has to be put as a norm.
     let listed: Vec<&str> = scene.turn.text.lines().filter_map(|line| sentences::item(line.trim())).map(|(_, body)| body).collect();
@@ -222,8 +227,7 @@ fn read_sentence<'a>(scene: &Scene<'a>, sentence: &'a str, near: &Near<'a, '_>, 
 
 /// Whether a clause may take something back or put it right.
 fn takes_back(unit: &Clause<'_>) -> bool {
-    const MARKS: &[Mark] = &[Mark::Correct, Mark::Revoke, Mark::Revive, Mark::Adjust, Mark::Slip];
-    !unit.asks() && MARKS.iter().any(|m| unit.raw_has(*m))
+    !unit.asks() && (unit.is_correction() || unit.raw_has(Mark::Adjust) || unit.raw_has(Mark::Slip))
 }
 
 fn read_unit<'a>(
@@ -237,10 +241,10 @@ fn read_unit<'a>(
     if let Some(draft) = known::completion(scene, unit, drafts) {
         return Some(draft);
     }
-    if let Some(draft) = correct::refusal(scene, unit, next) {
+    if let Some(draft) = correct::refusal(scene, unit, next, drafts) {
         return Some(draft);
     }
-    if correct::repeats(unit, drafts) {
+    if correct::repeats(unit, drafts) || reply::is_bare(unit) {
         return None;
     }
     let around = Around { corrected, ..scene.around.clone() };
@@ -290,7 +294,12 @@ fn splits<'a>(current: &'a str, part: &'a str, rest: &'a str, scene: &Scene<'a>)
     if (turns_down(&right) && strong(&left)) || (aside && strong(&Clause::new(rest, scene.language))) {
         return true;
     }
+    let one_choice = || {
+        let chooses = left.read(&scene.around).is_some_and(|r| r.rule.kind == Kind::Decision);
+        chooses && completes(part) && words::width(current) + words::width(part) <= words::MAX_WIDTH
+    };
     !current.trim_end().ends_with([':', '：'])
+        && !one_choice()
         && full(&left)
         && full(&right)
         && strong(&left)
@@ -308,6 +317,36 @@ fn continues(part: &str) -> bool {
     ];
     // 前缀还是 …: what stays as it is belongs to what changes.
     WORDS.iter().any(|w| lower.starts_with(w)) || lower.chars().take(6).collect::<String>().contains("还是")
+}
+
+/// A clause without a subject that says how a choice is carried out: "keyed by …", 用订单号做唯一索引.
+fn completes(part: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "with ",
+        "using ",
+        "keyed ",
+        "named ",
+        "partitioned ",
+        "sorted ",
+        "grouped ",
+        "one ",
+        "by ",
+        "via ",
+        "in ",
+        "on ",
+        "用",
+        "以",
+        "按",
+        "走",
+        "存",
+        "放",
+        "并",
+        "加",
+        "带",
+        "做",
+    ];
+    let lower = part.to_lowercase();
+    WORDS.iter().any(|w| lower.starts_with(w))
 }
 
 /// Adds a draft; the same claim said again strengthens the first, the same slot with another value replaces it.

@@ -100,6 +100,7 @@ fn acceptance(scene: &Scene<'_>, first: &str) -> Option<Draft> {
     let clause = Clause::new(first, scene.language);
     let (_, end) = clause.table().find(Mark::Accept, first)?;
     let before = scene.before?;
+    let own = thread::suggested(scene);
     if clause.asks() || clause.has(Mark::Undecided) || clause.has(Mark::Correct) || clause.has(Mark::Refuse) {
         return None;
     }
@@ -107,15 +108,26 @@ fn acceptance(scene: &Scene<'_>, first: &str) -> Option<Draft> {
     let all: Vec<_> = sentences::split(&before.text).into_iter().map(|s| Clause::new(s, scene.language)).collect();
     let advised: Vec<_> = all.iter().filter(|c| c.has(Mark::Recommend) && (is_concrete(&c.body) || c.tokens().len() >= 3)).collect();
     let offered: Vec<_> = all.iter().filter(|c| c.has(Mark::Propose) && is_concrete(&c.body)).collect();
-    let proposal = advised.last().or(offered.last())?;
+    let theirs = advised.last().or(offered.last());
     // The user's own words about something else: "yes. and the logo …" is not about the proposal.
-    let changes = has_value(rest)
-        || ["but", "only", "except", "instead", "with", "不过", "但", "改", "只", "ただ", "但し", "대신", "하지만"]
-            .iter()
-            .any(|w| rest.to_lowercase().starts_with(w));
-    if !rest.is_empty() && !changes && words::tokens(rest).len() > 3 {
+    let bare = is_bare(&clause);
+    let changes = !bare
+        && (has_value(rest)
+            || ["but", "only", "except", "instead", "with", "不过", "但", "改", "只", "ただ", "但し", "대신", "하지만"]
+                .iter()
+                .any(|w| rest.to_lowercase().starts_with(w)));
+    if !rest.is_empty() && !changes && words::tokens(rest).len() > 3 && !bare {
         return None;
     }
+    // What the user proposed himself is meant, unless the assistant advised one other thing.
+    let other = |mine: &thread::Suggestion<'_>| {
+        let said = words::token_set(&mine.core);
+        advised.len() == 1 && theirs.is_some_and(|t| t.tokens().intersection(&said).count() * 2 < said.len())
+    };
+    if let Some(mine) = own.filter(|mine| !other(mine)) {
+        return Some(taken_up(scene, mine, first, if changes { rest } else { "" }));
+    }
+    let proposal = theirs?;
     let lead = proposal.table().find(Mark::ProposeLead, &proposal.body).map_or(0, |(_, end)| end);
     let core = proposal.body.get(lead..).filter(|t| words::tokens(t).len() >= 2).unwrap_or(&proposal.body);
     let offer = proposal.saying(core.to_owned());
@@ -130,6 +142,44 @@ fn acceptance(scene: &Scene<'_>, first: &str) -> Option<Draft> {
         if sure { STRONG } else { STRONG - 1 },
         vec![Quote { turn: before.number, quote: shape::quote(proposal.text) }, scene.quote(first)],
     );
+    draft.candidate.reason = reason;
+    Some(draft)
+}
+
+/// The user's own proposal, agreed to.
+fn taken_up(scene: &Scene<'_>, mine: thread::Suggestion<'_>, accepting: &str, change: &str) -> Draft {
+    let clause = Clause::new(mine.quote, scene.language);
+    let (mut summary, reason) = shape::split_reason(&clause.saying(mine.core));
+    if !change.is_empty() {
+        summary = shape::fit(&format!("{} — {}", words::clip(&summary, 70.0), shape::tidy(change)));
+    }
+    let evidence = vec![Quote { turn: mine.turn, quote: shape::quote(mine.quote) }, scene.quote(accepting)];
+    let mut draft = Draft::new(summary, Kind::Decision, Layer::Working, "own-proposal", STRONG, evidence);
+    draft.candidate.reason = reason;
+    draft
+}
+
+/// Whether a clause only accepts: it is about something else and never a claim of its own.
+pub fn is_bare(clause: &Clause<'_>) -> bool {
+    let mut rest = clause.text;
+    let mut accepts = false;
+    while let Some((_, end)) = clause.table().find(Mark::Accept, rest).filter(|(_, end)| *end > 0) {
+        accepts = true;
+        rest = rest.get(end..).unwrap_or_default().trim_start_matches([',', '，', '、', '.', ' ', '!', '！', '。', '吧', '了']);
+    }
+    accepts && words::tokens(rest).len() <= 1 && !is_concrete(rest) && !has_value(rest)
+}
+
+/// What is asked for on top of what was just agreed: "and log the id on every job", 另外用户 ID 也要一起校验.
+pub fn added(scene: &Scene<'_>, sentence: &str) -> Option<Draft> {
+    let clause = Clause::new(sentence, scene.language);
+    let adds = clause.table().has(Mark::Adds, sentence) && !clause.is_open() && clause.tokens().len() >= 3;
+    let silent = clause.read(&scene.around).is_none_or(|r| r.points < STRONG);
+    if !adds || !silent || clause.has(Mark::Cosmetic) || clause.is_correction() {
+        return None;
+    }
+    let (summary, reason) = shape::split_reason(&clause);
+    let mut draft = Draft::new(summary, Kind::Convention, Layer::Working, "added", STRONG, vec![scene.quote(sentence)]);
     draft.candidate.reason = reason;
     Some(draft)
 }

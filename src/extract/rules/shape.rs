@@ -154,7 +154,7 @@ pub fn scope(body: &str) -> Option<String> {
         .ok()
     });
     let hit = PATTERN.as_ref()?.captures(body)?;
-    hit.iter().skip(1).flatten().next().map(|m| m.as_str().trim().to_owned())
+    hit.iter().skip(1).flatten().next().map(|m| m.as_str().trim().trim_end_matches(['.', '。']).to_owned())
 }
 
 /// Two to five words to find a claim by: identifiers and names first, then known nouns, then the longest other words.
@@ -162,7 +162,10 @@ pub fn keywords(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut seen = BTreeSet::new();
     let others = content_words(text);
-    for word in identifiers(text).into_iter().chain(proper_names(text)).chain(known_nouns(text)).chain(others) {
+    // `-stg-2` of `db-stg-2` is a part of a name, not a flag.
+    let compounds = text.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_ascii_alphanumeric())).filter(|w| is_compound(w));
+    let names = identifiers(text).into_iter().filter(|w| !w.starts_with('-') || text.contains(&format!(" {w}")));
+    for word in compounds.map(str::to_owned).chain(names).chain(proper_names(text)).chain(known_nouns(text)).chain(others) {
         let folded = words::fold(&word);
         let fresh = !seen.iter().any(|s: &String| s.contains(&folded) || folded.contains(s.as_str()));
         if fresh && (2..=20).contains(&word.chars().count()) && out.len() < 5 {
@@ -173,12 +176,124 @@ pub fn keywords(text: &str) -> Vec<String> {
     out
 }
 
+/// `db-stg-2`, `gpt-5`: a name with hyphens and a number.
+fn is_compound(word: &str) -> bool {
+    word.contains('-')
+        && word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.bytes().any(|b| b.is_ascii_digit())
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// Words that nobody would look for.
+const EMPTY: &[&str] = &[
+    "about",
+    "after",
+    "again",
+    "also",
+    "always",
+    "another",
+    "anymore",
+    "anything",
+    "back",
+    "because",
+    "been",
+    "before",
+    "being",
+    "both",
+    "doing",
+    "done",
+    "each",
+    "either",
+    "ever",
+    "every",
+    "everything",
+    "from",
+    "going",
+    "goes",
+    "have",
+    "here",
+    "into",
+    "instead",
+    "just",
+    "keep",
+    "make",
+    "more",
+    "most",
+    "must",
+    "need",
+    "needs",
+    "never",
+    "nothing",
+    "only",
+    "other",
+    "over",
+    "please",
+    "prefer",
+    "same",
+    "should",
+    "since",
+    "some",
+    "something",
+    "still",
+    "than",
+    "that",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "thing",
+    "this",
+    "those",
+    "under",
+    "until",
+    "using",
+    "very",
+    "want",
+    "when",
+    "where",
+    "which",
+    "while",
+    "will",
+    "with",
+    "without",
+    "would",
+    "your",
+    "named",
+    "keyed",
+    "比较喜欢",
+    "喜欢",
+    "习惯",
+    "统一",
+    "保持",
+    "麻烦",
+    "这些",
+    "那些",
+    "所有",
+    "任何",
+    "必须",
+    "一律",
+    "直接",
+    "一起",
+    "同样",
+    "因为",
+    "所以",
+    "今後",
+    "必ず",
+    "항상",
+    "앞으로",
+    "써줘",
+    "해줘",
+];
+
 /// Latin words of four letters and more that mean something, longest first, and pieces of CJK between particles.
 fn content_words(text: &str) -> Vec<String> {
     const PARTICLES: &[char] = &[
-        '的', '了', '是', '在', '用', '把', '和', '与', '就', '都', '不', '要', '先', '等', '后', '再', '从', '到', '也', '这', '那', '我',
-        '你', '们', '别', '还', '给', '让', '一', 'は', 'が', 'を', 'に', 'で', 'の', 'と', 'も', 'へ', 'し', 'て', 'る', 'す', 'ま', 'い',
-        'な', 'だ',
+        '的', '了', '是', '在', '用', '把', '和', '与', '就', '都', '不', '要', '先', '后', '再', '做', '给', '个', '每', '请', '它', '并',
+        '或', '但', '只', '也', '因', '为', '太', '很', '没', '看', '里', '改', '换', '走', '选', '放', '存', '由', '该', '会', '时', '得',
+        '从', '到', '也', '这', '那', '我', '你', '们', '别', '还', '给', '让', '一', 'は', 'が', 'を', 'に', 'で', 'の', 'と', 'も', 'へ',
+        'し', 'て', 'る', 'す', 'ま', 'い', 'な', 'だ',
     ];
     let mut latin: Vec<String> = text
         .split(|c: char| !c.is_ascii_alphanumeric())
@@ -188,14 +303,17 @@ fn content_words(text: &str) -> Vec<String> {
     latin.sort_by_key(|w| std::cmp::Reverse(w.len()));
     let wide = text
         .split(|c: char| !words::is_cjk(c) || PARTICLES.contains(&c))
-        .filter(|w| (2..=8).contains(&w.chars().count()))
+        .filter(|w| (2..=6).contains(&w.chars().count()))
         .map(str::to_owned);
-    latin.into_iter().chain(wide).collect()
+    latin.into_iter().chain(wide).filter(|w| !EMPTY.contains(&w.as_str())).collect()
 }
 
-/// The noun of the trade among the keywords, as a heading.
+/// The noun of the trade among the keywords, else a name written with a capital, as a heading.
 pub fn topic(keywords: &[String]) -> Option<String> {
-    keywords.iter().find(|k| known_nouns(k).first().is_some_and(|n| n.eq_ignore_ascii_case(k))).cloned()
+    let noun = |k: &&String| known_nouns(k).first().is_some_and(|n| n.eq_ignore_ascii_case(k));
+    let name =
+        |k: &&String| k.len() >= 3 && k.starts_with(|c: char| c.is_ascii_uppercase()) && k.bytes().all(|b| b.is_ascii_alphanumeric());
+    keywords.iter().find(noun).or_else(|| keywords.iter().find(name)).cloned()
 }
 
 #[cfg(test)]
@@ -231,12 +349,15 @@ mod tests {
     fn keywords_are_names_first() {
         assert_eq!(keywords("store jobs in Postgres, table import_jobs")[..2], ["import_jobs", "Postgres"]);
         assert!(keywords("提交信息统一用英文").contains(&"提交信息".to_owned()));
+        assert!(keywords("支付回调做幂等校验").contains(&"支付回调".to_owned()));
+        assert_eq!(keywords("staging is on db-stg-2, always before anything"), ["db-stg-2", "staging"]);
     }
 
     #[test]
     fn scopes() {
         assert_eq!(scope("In packages/web we use pnpm").as_deref(), Some("packages/web"));
         assert_eq!(scope("仅限测试环境").as_deref(), Some("测试环境"));
+        assert_eq!(scope("before you push anything under src/payments.").as_deref(), Some("src/payments"));
         assert_eq!(scope("we use pnpm"), None);
     }
 

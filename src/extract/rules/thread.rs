@@ -7,7 +7,8 @@ use regex::Regex;
 use super::Scene;
 use super::clause::{Clause, subject_tokens};
 use super::cues::Mark;
-use super::shape;
+use super::{say, shape};
+use crate::model::Kind;
 use crate::text::{sentences, words};
 
 /// The sentence that names the subject of an elliptic choice, with its turn: earlier in this turn, else the question
@@ -36,6 +37,31 @@ pub fn choice_question<'a>(scene: &Scene<'a>) -> Option<(u32, &'a str)> {
         let all = sentences::split(&turn.text);
         let last = if turn.number == scene.user_before.map_or(0, |t| t.number) { all.len() } else { all.len().min(2) };
         all.into_iter().rev().take(last).find(asks).map(|s| (turn.number, s))
+    })
+}
+
+/// What the user proposed in the turn before.
+#[derive(Clone, Debug)]
+pub struct Suggestion<'a> {
+    /// Turn it was said in.
+    pub turn: u32,
+    /// Verbatim, from the proposing words on.
+    pub quote: &'a str,
+    /// As a statement.
+    pub core: String,
+}
+
+/// The last thing the user proposed in the turn before: "how about we …", 要不我们…吧. Alternatives propose nothing.
+pub fn suggested<'a>(scene: &Scene<'a>) -> Option<Suggestion<'a>> {
+    const ALTERNATIVES: &[&str] = &[" or ", "还是", "それとも", "아니면"];
+    let turn = scene.user_before?;
+    sentences::split(&turn.text).into_iter().rev().find_map(|sentence| {
+        let clause = Clause::new(sentence, scene.language);
+        let (start, _) = clause.table().find(Mark::Suggest, sentence)?;
+        let quote = sentence.get(start..)?.trim();
+        let core = shape::tidy(&say::statement(quote, Kind::Decision));
+        let full = words::tokens(&core).len() >= 3 && !ALTERNATIVES.iter().any(|w| quote.contains(w));
+        full.then_some(Suggestion { turn: turn.number, quote, core })
     })
 }
 
