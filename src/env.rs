@@ -73,6 +73,14 @@ impl Env {
         now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
     }
 
+    /// A time (RFC 3339) as a person reads it here, to the minute: `2025-06-10 14:03`; as it is if it is no time.
+    pub fn local(&self, at: &str) -> String {
+        match at.parse::<Timestamp>() {
+            Ok(time) => time.to_zoned_datetime(self.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
+            Err(_) => at.to_owned(),
+        }
+    }
+
     /// Today in the local time zone, `YYYY-MM-DD`.
     pub fn today(&self) -> String {
         self.now()[..10].to_owned()

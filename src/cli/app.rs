@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::ui::{Ui, paint, style};
+use super::ui::{Ui, count, paint, style};
 use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::{MemoryRecord, Plan};
 use crate::model::{Code, Id, Layer, Memory};
 pub use crate::store::identity::Here;
-use crate::store::{Entry, GLOBAL, Receipt, Snapshot, Store};
+use crate::store::{ADOPT, Entry, GLOBAL, Receipt, Snapshot, Store};
 
 /// The context of one command.
 #[derive(Debug)]
@@ -120,14 +120,15 @@ impl<'a> App<'a> {
         }
     }
 
-    /// Makes a project, unless it is there or this is a dry run.
+    /// Makes a project, unless it is there or this is a dry run. An empty one that is bound to nothing is bound to the root.
     pub fn make_project(&self, store: &Store, name: &str, root: Option<&Path>) -> Result<()> {
-        if self.ui.wishes.dry_run || store.has_project(name) {
+        let there = || -> Result<bool> { Ok(store.has_project(name) && (root.is_none() || !store.is_vacant(name)?)) };
+        if self.ui.wishes.dry_run || there()? {
             return Ok(());
         }
         match store.init(name, root) {
             // Somebody else made it in this very moment: it is there, which is what was wanted.
-            Err(error) if !store.has_project(name) => Err(error),
+            Err(error) if !there()? => Err(error),
             _ => Ok(()),
         }
     }
@@ -160,6 +161,12 @@ impl<'a> App<'a> {
 
     /// Says once what was found added or changed outside.
     pub fn announce(&self, receipt: &Receipt) {
+        if !receipt.adopted.is_empty() {
+            let which: Vec<&str> = receipt.adopted.iter().take(3).map(Id::as_str).collect();
+            let more = if receipt.adopted.len() > which.len() { ", …" } else { "" };
+            let text = count(receipt.adopted.len(), "entry typed by hand has its id now", "entries typed by hand have their ids now");
+            self.ui.say(&paint(style::DIM, &format!("{text}: {}{more}", which.join(", "))));
+        }
         for notice in &receipt.notices {
             self.ui.warn(&self.ui.foreign(notice));
         }
@@ -178,13 +185,29 @@ impl<'a> App<'a> {
         Ok(all)
     }
 
+    /// The projects whose changes are meant: that of this folder, or of `--project`, with the global one; `None`: all.
+    /// `changed` tells whether a name has changes, for projects that were removed.
+    pub fn scope(&self, store: &Store, all: bool, changed: &dyn Fn(&str) -> bool) -> Result<Option<Vec<String>>> {
+        let name = match &self.project {
+            _ if all => return Ok(None),
+            Some(name) if changed(name) => Some(name.clone()),
+            Some(_) => self.named_project(store)?,
+            None => match self.here(store)? {
+                Here::Project(name) => Some(name),
+                Here::Repository(_, name) => Some(name).filter(|n| changed(n)),
+                Here::Nowhere => None,
+            },
+        };
+        Ok(name.map(|name| vec![name, GLOBAL.to_owned()]))
+    }
+
     /// A project as it is; entries that were typed by hand get their id first, so that they count from the first look on.
     pub fn read(&self, store: &Store, project: &str) -> Result<Snapshot> {
         let snapshot = store.snapshot(project)?;
         if self.ui.wishes.dry_run || !snapshot.problems.iter().any(|p| p.code == "no_id") {
             return Ok(snapshot);
         }
-        let plan = &mut |now: &Snapshot| Ok(self.plan(now, "adopt"));
+        let plan = &mut |now: &Snapshot| Ok(self.plan(now, ADOPT));
         match store.update(project, &self.env.now(), &|| self.env.new_id(), plan) {
             Ok(receipt) => {
                 self.announce(&receipt);

@@ -1,4 +1,6 @@
-//! `undo`, `history`, `verify`: what was done, and the way back.
+//! `undo`, `redo`, `history`, `verify`: what was done, and the way back and forth.
+
+use std::collections::BTreeSet;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -6,41 +8,132 @@ use serde_json::{Value, json};
 use super::app::{App, fields, json as to_json};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Result};
-use crate::store::{Injection, Severity};
+use crate::store::{EDITED, Injection, Manifest, Severity, Store};
 
-/// Take the last change back
+/// How far to go, and where.
 #[derive(Debug, Args)]
-pub struct UndoArgs {
+struct Way {
+    /// How many changes
+    #[arg(value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    steps: u16,
     /// Also if files were edited by hand since; the edited files are kept in the history
     #[arg(long)]
     force: bool,
+    /// The last change of any project, not only of this folder's
+    #[arg(long)]
+    all_projects: bool,
+}
+
+/// Take the last change back; again, and the one before goes, too
+///
+/// Entries that were typed by hand since stay. What was undone can be done again with `redo` until something new is changed.
+/// The last 20 changes are kept.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    #[command(flatten)]
+    way: Way,
 }
 
 impl UndoArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
+        self.way.walk(app, "undo", "undone")
+    }
+}
+
+/// Do again what was undone, until something new is changed
+#[derive(Debug, Args)]
+pub struct RedoArgs {
+    #[command(flatten)]
+    way: Way,
+}
+
+impl RedoArgs {
+    /// Runs it.
+    pub fn run(&self, app: &App) -> Result<()> {
+        self.way.walk(app, "redo", "redone")
+    }
+}
+
+impl Way {
+    fn walk(&self, app: &App, verb: &str, done: &str) -> Result<()> {
         let store = app.store()?;
-        let history = store.history()?;
-        let Some(last) = history.first() else {
-            app.ui.say("nothing to undo");
-            return Ok(());
-        };
-        let what = format!("{} of {} in {}", last.command, last.at, last.project);
-        if app.ui.wishes.dry_run {
-            app.ui.say(&format!("would undo: {}", app.ui.foreign(&what)));
+        let within = scope(app, &store, self.all_projects)?;
+        let (redo, steps) = (verb == "redo", usize::from(self.steps));
+        let there = store.steps(redo, within.as_deref())?;
+        if there.is_empty() {
+            let place = within.as_deref().and_then(<[String]>::first).map(|p| format!(" in {p} (--all-projects looks everywhere)"));
+            app.ui.say(&format!("nothing to {verb}{}", app.ui.foreign(&place.unwrap_or_default())));
+            if app.ui.wishes.json {
+                app.ui.object(verb, fields([(done, json!([])), ("commit", Value::Null)]));
+            }
             return Ok(());
         }
-        let (undone, receipt) = store.undo(1, self.force)?;
-        if app.ui.wishes.json {
-            app.ui.object(
-                "undo",
-                fields([("undone", undone.iter().map(|m| m.seq).collect::<Vec<_>>().into()), ("commit", receipt.seq.into())]),
-            );
+        let (walked, made, notices) = if app.ui.wishes.dry_run {
+            (there.into_iter().take(steps).collect(), None, Vec::new())
         } else {
-            app.ui.line(&format!("{} {}", paint(style::GOOD, "undone:"), app.ui.foreign(&what)));
+            let walked =
+                if redo { store.redo(steps, self.force, within.as_deref())? } else { store.undo(steps, self.force, within.as_deref())? };
+            let made = walked.steps.last().map(|m| m.seq);
+            (walked.steps, made, walked.notices)
+        };
+        for notice in &notices {
+            app.ui.warn(&app.ui.foreign(notice));
+        }
+        if app.ui.wishes.json {
+            let taken = |m: &Manifest| m.takes_back.as_ref().filter(|_| made.is_some()).map_or(m.seq, |back| back.seq);
+            let rows: Vec<Value> = walked.iter().map(|m| row(m, "")).collect();
+            let seqs: Vec<u64> = walked.iter().map(taken).collect();
+            app.ui.object(verb, fields([(done, seqs.into()), ("commit", made.into()), ("steps", rows.into())]));
+            return Ok(());
+        }
+        for step in &walked {
+            match made {
+                Some(_) => app.ui.line(&format!("{} {}", paint(style::GOOD, &format!("{done}:")), what(app, step))),
+                None => app.ui.say(&format!("would {verb}: {}", what(app, step))),
+            }
         }
         Ok(())
     }
+}
+
+/// The projects whose changes are meant.
+fn scope(app: &App, store: &Store, all: bool) -> Result<Option<Vec<String>>> {
+    let history = store.history()?;
+    let mut names = app.scope(store, all, &|name| history.iter().any(|m| m.projects().contains(name)))?;
+    if let Some(names) = names.as_mut().filter(|names| names.first().is_some_and(|name| !store.has_project(name))) {
+        // A project that is gone may have had other names before it went.
+        for renamed in history.iter().rev().filter(|m| m.command == "project rename") {
+            let both = renamed.projects();
+            if names.iter().any(|name| both.contains(name.as_str())) {
+                names.extend(both.into_iter().map(str::to_owned));
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn projects(manifest: &Manifest) -> String {
+    let names: Vec<&str> = manifest.projects().into_iter().collect();
+    names.join(", ")
+}
+
+/// A commit, or what it took back, in one line: `remember in shop, 2025-06-10 14:03: Deploys go out on Tuesdays`.
+fn what(app: &App, manifest: &Manifest) -> String {
+    let (command, at) = manifest.takes_back.as_ref().map_or((&manifest.command, &manifest.at), |back| (&back.command, &back.at));
+    let more = match manifest.ids.len() {
+        0 | 1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    let title = if manifest.title.is_empty() { String::new() } else { format!(": {}{more}", manifest.title) };
+    app.ui.foreign(&format!("{command} in {}, {}{title}", projects(manifest), app.env.local(at)))
+}
+
+fn row(h: &Manifest, state: &str) -> Value {
+    json!({
+        "commit": h.seq, "command": h.command, "at": h.at, "project": projects(h), "files": h.files.len(), "ids": h.ids,
+        "summary": h.title, "takes_back": h.takes_back.as_ref().map(|b| b.seq), "undone": state == "undone",
+    })
 }
 
 /// Show what changed the store, newest last
@@ -52,6 +145,9 @@ pub struct HistoryArgs {
     /// At most this many
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
+    /// Of every project
+    #[arg(long)]
+    all_projects: bool,
 }
 
 impl HistoryArgs {
@@ -63,27 +159,37 @@ impl HistoryArgs {
             if bad > 0 {
                 app.ui.warn(&format!("{} of the receipts cannot be read", count(bad, "line", "lines")));
             }
-            return self.injections(app, &injections);
+            let within = scope(app, &store, self.all_projects)?;
+            let mine = |i: &Injection| within.as_ref().is_none_or(|names| names.contains(&i.project));
+            return self.injections(app, &injections.into_iter().filter(mine).collect::<Vec<_>>());
         }
+        let within = scope(app, &store, self.all_projects)?;
         let history = store.history()?;
-        let shown: Vec<_> = history.iter().take(self.limit).rev().collect();
+        let mine = |m: &&Manifest| within.as_ref().is_none_or(|names| m.projects().iter().any(|p| names.iter().any(|n| n == p)));
+        let shown: Vec<&Manifest> = history.iter().filter(mine).take(self.limit).collect();
+        let ahead: BTreeSet<u64> = store.steps(false, None)?.iter().map(|m| m.seq).collect();
+        let state = |m: &Manifest| if m.takes_back.is_none() && !m.is_adoption() && !ahead.contains(&m.seq) { "undone" } else { "" };
         if app.ui.wishes.json {
-            let rows: Vec<Value> = shown
-                .iter()
-                .map(|h| json!({"commit": h.seq, "command": h.command, "at": h.at, "project": h.project, "files": h.files.len(), "ids": h.ids}))
-                .collect();
+            let rows: Vec<Value> = shown.iter().rev().map(|h| row(h, state(h))).collect();
             app.ui.object("history", fields([("commits", rows.into())]));
             return Ok(());
         }
-        for h in &shown {
-            let what = format!("{}, {}", count(h.files.len(), "file", "files"), count(h.ids.len(), "memory", "memories"));
+        for h in shown.iter().rev() {
+            let of = h.takes_back.as_ref().map(|back| format!(" of {} {}", back.seq, back.command)).unwrap_or_default();
+            let state = match state(h) {
+                "" => String::new(),
+                state => format!(" [{state}]"),
+            };
+            let size = format!("{}, {}", count(h.files.len(), "file", "files"), count(h.ids.len(), "memory", "memories"));
             app.ui.line(&format!(
-                "{} {}  {:<10} {}  {}",
+                "{} {}  {:<10} {}  {}{} {}",
                 paint(style::HINT, &format!("{:>4}", h.seq)),
-                h.at,
-                h.command,
-                app.ui.foreign(&h.project),
-                paint(style::DIM, &what)
+                app.env.local(&h.at),
+                format!("{}{of}", h.command),
+                app.ui.foreign(&projects(h)),
+                app.ui.foreign(&h.title),
+                paint(style::WARN, &state),
+                paint(style::DIM, &format!("({size})"))
             ));
         }
         if shown.is_empty() {
@@ -146,10 +252,23 @@ impl VerifyArgs {
             if faults == 0 {
                 app.ui.line(&format!("{} every file, digest, quote and link is in order", paint(style::GOOD, "ok:")));
             }
+            match findings.iter().filter(|f| f.problem.code == EDITED).count() {
+                0 => {}
+                1 => app.ui.line("1 entry was changed by hand; its quotes cannot be checked any more"),
+                n => app.ui.line(&format!("{n} entries were changed by hand; their quotes cannot be checked any more")),
+            }
         }
         if faults > 0 {
-            return Err(Error::failure(format!("{} found", count(faults, "fault was", "faults were")))
-                .hint("`claude-mem undo` or the .bak beside a file has the state before; edit the file to mend it"));
+            let first = findings.iter().find(|f| f.severity == Severity::Error).map(|f| &f.problem);
+            let hint = match first {
+                // A block that cannot be read was written by hand: undo knows nothing of it.
+                Some(p) if p.code == "bad_yaml" => {
+                    let line = p.line.map(|l| format!(":{l}")).unwrap_or_default();
+                    format!("open {}{line} and mend it", app.home.join(&p.file).display())
+                }
+                _ => "`claude-mem undo` or the .bak beside a file has the state before; edit the file to mend it".to_owned(),
+            };
+            return Err(Error::failure(format!("{} found", count(faults, "fault was", "faults were"))).hint(hint));
         }
         Ok(())
     }

@@ -189,7 +189,8 @@ fn show(ui: &Ui, snapshot: &Snapshot, entry: &Entry) {
     }
     for evidence in &memory.evidence {
         let place = evidence.session.as_deref().map(|s| format!("{s} ")).unwrap_or_default();
-        row("said", Some(format!("“{}” ({place}T{}, {})", evidence.quote, evidence.turn, evidence.speaker.name())));
+        let name = if snapshot.is_edited(memory) { "said (edited by hand)" } else { "said" };
+        row(name, Some(format!("“{}” ({place}T{}, {})", evidence.quote, evidence.turn, evidence.speaker.name())));
     }
     row("file", Some(format!("{}:{}", entry.file, entry.line)));
 }

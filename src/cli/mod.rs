@@ -116,6 +116,7 @@ commands! {
     Refine(refine::RefineArgs),
     Prune(prune::PruneArgs),
     Undo(history::UndoArgs),
+    Redo(history::RedoArgs),
     History(history::HistoryArgs),
     Verify(history::VerifyArgs),
     Backup(backup::BackupArgs),

@@ -177,7 +177,7 @@ fn init(app: &App, name: Option<&str>) -> Result<()> {
         (Some(name), Here::Repository(root, _)) => (name.to_owned(), Some(root)),
         (Some(name), _) => (name.to_owned(), None),
     };
-    if store.has_project(&name) {
+    if store.has_project(&name) && (root.is_none() || !store.is_vacant(&name)?) {
         return settled(app, &name, &format!("project {name} is there already"));
     }
     app.make_project(&store, &name, root.as_ref().map(|r| r.path.as_path()))?;

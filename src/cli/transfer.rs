@@ -96,7 +96,7 @@ impl ImportArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let (rows, turn_rows) = self.rows(app, &self.text()?)?;
         let store = app.store()?;
-        let project = app.project_to_write(&store)?;
+        let project = if rows.is_empty() { app.project(&store)? } else { app.project_to_write(&store)? };
         let mut result: Vec<(Option<String>, Id, bool)> = Vec::new();
         app.update(&store, &project, &mut |snapshot| {
             result.clear();

@@ -1,10 +1,11 @@
 //! What each change does to Markdown and catalogue. Works on a project in memory; nothing here touches the disk.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::access::Access;
 use super::catalogue::{ConflictRecord, FileRecord, MemoryUse};
-use super::journal::FileSwap;
+use super::journal::{FileSwap, Stamp};
 use super::layout::{self, INDEX};
 use super::markdown::{Document, tidy};
 use super::read::{Project, Raw, digest, place};
@@ -25,6 +26,10 @@ pub(super) struct Draft {
     pub(super) adopted: Vec<Id>,
     pub(super) hand_edits: Vec<Id>,
     pub(super) notices: Vec<String>,
+    /// The summary of the first memory that was written, moved or removed.
+    pub(super) first: String,
+    /// Whether anything was added, changed or taken out by hand since the last commit.
+    pub(super) took_edits: bool,
 }
 
 fn missing(id: &Id, project: &str) -> Error {
@@ -42,16 +47,34 @@ impl Draft {
             adopted: Vec::new(),
             hand_edits: Vec::new(),
             notices: Vec::new(),
+            first: String::new(),
+            took_edits: false,
         };
-        if draft.project.catalogue.project.created.is_empty() {
-            at.clone_into(&mut draft.project.catalogue.project.created);
-        }
         let edited: Vec<String> = draft.project.markdown().into_iter().filter(|f| draft.project.is_edited(f)).collect();
         let gone = |file: &String| !layout::is_archive(file) && !draft.project.raw.contains_key(file);
         if !edited.is_empty() || draft.project.catalogue.files.keys().any(gone) {
             draft.take_edits(&edited, trust, new_id)?;
+            draft.took_edits = true;
         }
         Ok(draft)
+    }
+
+    /// The summary of an entry in a file that was parsed.
+    pub(super) fn title(&self, id: Option<&Id>) -> String {
+        let found = id.and_then(|id| self.project.documents.values().find_map(|d| d.get(id)));
+        found.map(|memory| memory.summary.clone()).unwrap_or_default()
+    }
+
+    /// Goes on from what was just written.
+    pub(super) fn is_written(&mut self, home: &Path, files: Vec<(String, Option<(String, Vec<u8>)>)>) {
+        self.touched.clear();
+        for (path, after) in files {
+            let file = path.split_once('/').map_or(path.as_str(), |(_, file)| file).to_owned();
+            match (after, Stamp::of(&home.join(&path))) {
+                (Some((sha, bytes)), Some(stamp)) => drop(self.project.raw.insert(file, Raw { bytes, sha, stamp })),
+                _ => drop(self.project.raw.remove(&file)),
+            }
+        }
     }
 
     /// Brings ids and catalogue up to files that were edited outside.
@@ -97,7 +120,9 @@ impl Draft {
                 if changed {
                     self.hand_edits.push(id.clone());
                 }
-                let known = MemoryUse { digest, held: changed && !trust, ..known.unwrap_or_default() };
+                // Quotes can be checked only while they stand as they were written.
+                let edited = known.as_ref().map_or(changed, |k| k.edited || (changed && k.digest != digest));
+                let known = MemoryUse { digest, edited, held: changed && !trust, ..known.unwrap_or_default() };
                 catalogue.memories.insert(id.to_string(), place(&view.entry.memory, file, known));
                 catalogue.link(id, &view.entry.memory.keywords);
             }
@@ -220,8 +245,15 @@ impl Draft {
         self.write_down(&memory, digest, file);
     }
 
+    fn note(&mut self, id: &Id, summary: &str) {
+        if self.ids.is_empty() {
+            summary.clone_into(&mut self.first);
+        }
+        self.ids.insert(id.clone());
+    }
+
     fn write_down(&mut self, memory: &Memory, digest: String, file: &str) {
-        self.ids.insert(memory.id.clone());
+        self.note(&memory.id, &memory.summary);
         let catalogue = &mut self.project.catalogue;
         let old = catalogue.memories.remove(memory.id.as_str()).unwrap_or_default();
         catalogue.memories.insert(memory.id.to_string(), place(memory, file, MemoryUse { digest, ..old }));
@@ -312,8 +344,9 @@ impl Draft {
 
     fn forget(&mut self, id: &Id, tombstone: Option<&Tombstone>) -> Result<()> {
         let file = self.find(id).ok_or_else(|| missing(id, &self.project.name))?;
+        let summary = self.title(Some(id));
         self.document(&file)?.remove(id);
-        self.ids.insert(id.clone());
+        self.note(id, &summary);
         let catalogue = &mut self.project.catalogue;
         catalogue.memories.remove(id.as_str());
         catalogue.unlink(&BTreeSet::from([id.as_str()]));
@@ -440,6 +473,14 @@ impl Draft {
         }
         let raw = &self.project.raw;
         self.project.catalogue.files.retain(|file, _| layout::is_archive(file) || raw.contains_key(file) || self.touched.contains(file));
+        // A new project is made by what is stored in it, not by a look that found nothing.
+        let new = self.project.raw.is_empty();
+        if new && swaps.is_empty() && self.project.catalogue.is_blank() {
+            return Ok(swaps);
+        }
+        if self.project.catalogue.project.created.is_empty() && (new || self.project.rebuilt) {
+            self.at.clone_into(&mut self.project.catalogue.project.created);
+        }
         let json = self.project.catalogue.to_json().map_err(|e| Error::failure(format!("the catalogue cannot be written: {e}")))?;
         let raw = self.project.raw.get(INDEX);
         if raw.map(|r| r.bytes.as_slice()) != Some(json.as_bytes()) {

@@ -91,6 +91,9 @@ pub struct MemoryUse {
     /// Added or changed outside and not yet accepted by its owner (`trust_hand_edits = false`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
+    /// Changed by hand after it was written, so its quotes cannot be checked any more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
     /// Reserved.
     pub embedding_id: Option<String>,
 }
@@ -158,6 +161,20 @@ impl Head {
 }
 
 impl Catalogue {
+    /// Whether it knows of nothing but whose it is.
+    pub fn is_blank(&self) -> bool {
+        let Self { version: _, project: _, files, sessions, memories, keywords, conflicts, tombstones, review, declined, extra } = self;
+        files.is_empty()
+            && sessions.is_empty()
+            && memories.is_empty()
+            && keywords.is_empty()
+            && conflicts.is_empty()
+            && tombstones.is_empty()
+            && review.is_empty()
+            && declined.is_empty()
+            && extra.is_empty()
+    }
+
     /// Lets keywords lead to a memory that they do not lead to yet.
     pub fn link(&mut self, id: &Id, keywords: &[String]) {
         for keyword in keywords {

@@ -1,15 +1,21 @@
-//! The last commits: list, and undo. A folder per commit with a manifest and the files as they were before.
+//! The last commits: a folder each with a manifest and the files as they were before, and which of them can be undone or
+//! redone. Walking back and forth is in `undo`.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::journal::{self, FileSwap, Manifest, Stamp, sha256};
+use super::journal::{self, Manifest};
 use super::{disk, layout};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 
 /// How many commits are kept.
 pub const KEPT: usize = 20;
+
+/// Name of the command that takes commits back.
+pub(super) const UNDO: &str = "undo";
+/// Name of the command that takes an undo back.
+pub(super) const REDO: &str = "redo";
 
 /// Numbers of the folders in the history, ascending; also of commits that never came to be.
 fn numbers(home: &Path) -> Result<Vec<u64>> {
@@ -29,12 +35,21 @@ pub(super) fn last_seq(home: &Path) -> Result<u64> {
     Ok(numbers(home)?.last().copied().unwrap_or(0))
 }
 
-/// Drops all but the last [`KEPT`] commits, and what commits that never came to be left behind.
+/// Drops all but the last [`KEPT`] commits that can be undone or redone, and what commits that never came to be left behind.
+/// Of what undo walks over (adoptions, pairs of undo and redo, what was undone for good) as many are kept.
 pub(super) fn trim(home: &Path) -> Result<()> {
     let (whole, cut): (Vec<u64>, Vec<u64>) =
         numbers(home)?.into_iter().partition(|seq| journal::folder(home, *seq).join("manifest.json").exists());
-    let old = whole.len().saturating_sub(KEPT);
-    for seq in whole.iter().take(old).chain(&cut) {
+    let mut old = Vec::new();
+    if whole.len() > KEPT {
+        let Stacks { done, undone } = stacks(&list(home)?);
+        let walked: BTreeSet<u64> = done.iter().chain(&undone).map(|m| m.seq).collect();
+        let (steps, others): (Vec<u64>, Vec<u64>) = whole.into_iter().partition(|seq| walked.contains(seq));
+        for kind in [steps, others] {
+            old.extend_from_slice(&kind[..kind.len().saturating_sub(KEPT)]);
+        }
+    }
+    for seq in old.iter().chain(&cut) {
         disk::remove_tree(&journal::folder(home, *seq))?;
     }
     Ok(())
@@ -49,52 +64,37 @@ pub fn list(home: &Path) -> Result<Vec<Manifest>> {
     Ok(numbers(home)?.into_iter().rev().filter_map(read).collect())
 }
 
-/// The files that take back the last `steps` commits. Undoing an `undo` brings back what it took away.
-///
-/// # Errors
-/// If there are not so many commits, or (without `force`) a file was changed by hand since.
-pub(super) fn undo_swaps(home: &Path, steps: usize, force: bool) -> Result<(Vec<Manifest>, Vec<FileSwap>)> {
-    let undone: Vec<Manifest> = list(home)?.into_iter().take(steps).collect();
-    if undone.len() < steps || steps == 0 {
-        return Err(
-            Error::failure(format!("there are {} commits to undo, not {steps}", undone.len())).hint("`claude-mem history` lists them")
-        );
-    }
-    // For each file the newest digest is what must still stand there, and the oldest copy is what comes back.
-    let mut expected: BTreeMap<&str, Option<&str>> = BTreeMap::new();
-    let mut copies: BTreeMap<&str, Option<(&Manifest, usize)>> = BTreeMap::new();
-    for manifest in &undone {
-        for (n, file) in manifest.files.iter().enumerate() {
-            expected.entry(&file.path).or_insert(file.after.as_deref());
-            copies.insert(&file.path, file.before.as_ref().map(|_| (manifest, n)));
-        }
-    }
-    let mut swaps = Vec::new();
-    for (path, copy) in copies {
-        let expected = expected.get(path).copied().flatten();
-        let target = home.join(path);
-        let stamp = Stamp::of(&target);
-        let now = fs::read(&target).ok().map(|bytes| sha256(&bytes));
-        if now.as_deref() != expected && !force && !path.ends_with(layout::INDEX) {
-            return Err(Error::new(Kind::Busy, format!("{path} was changed since the last commit"))
-                .hint("`claude-mem undo --force` takes it back all the same; the changed file stays in the history"));
-        }
-        let bytes = match copy {
-            Some((manifest, n)) => {
-                let copy = journal::copy_of(home, manifest, n);
-                let bytes = fs::read(&copy).map_err(|e| Error::io("read", &copy, &e))?;
-                if manifest.files.get(n).and_then(|f| f.before.as_deref()) != Some(&sha256(&bytes)) {
-                    return Err(Error::failure(format!("{} is damaged, so it cannot be brought back", copy.display()))
-                        .hint("`claude-mem verify` names every damaged file; nothing was changed"));
-                }
-                Some(bytes)
+/// What can be taken back, and what was taken back and can come again; oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stacks {
+    /// What `undo` takes back, from the end.
+    pub done: Vec<Manifest>,
+    /// The undoing that `redo` takes back, from the end.
+    pub undone: Vec<Manifest>,
+}
+
+/// Reads the history (newest first) like an editor: an undo moves its commit to the other side, a redo moves it back, and
+/// whatever is committed anew ends what could be redone in its projects. Adopting what was typed by hand is no step.
+pub fn stacks(history: &[Manifest]) -> Stacks {
+    let mut stacks = Stacks::default();
+    for manifest in history.iter().rev().filter(|m| !m.is_adoption()) {
+        let taken = |list: &mut Vec<Manifest>, seq| list.iter().position(|m| m.seq == seq).map(|at| list.remove(at));
+        match &manifest.takes_back {
+            Some(back) if manifest.command == UNDO => {
+                // A commit that is not kept any more was older than all that are.
+                taken(&mut stacks.done, back.seq);
+                stacks.undone.push(manifest.clone());
             }
-            None => None,
-        };
-        let swap = FileSwap::new(path.to_owned(), now.clone().zip(stamp), bytes);
-        if swap.after.as_ref().map(|(sha, _)| sha) != now.as_ref() {
-            swaps.push(swap);
+            Some(back) => {
+                taken(&mut stacks.undone, back.seq);
+                stacks.done.push(manifest.clone());
+            }
+            None => {
+                let projects = manifest.projects();
+                stacks.undone.retain(|m| m.projects().is_disjoint(&projects));
+                stacks.done.push(manifest.clone());
+            }
         }
     }
-    Ok((undone, swaps))
+    stacks
 }

@@ -121,16 +121,20 @@ impl Store {
     /// If the home cannot be read.
     pub fn default_name(&self, root: &Root) -> Result<String> {
         let plain = plain_name(root);
-        let taken: Vec<String> = self.projects()?.into_iter().map(|p| p.to_lowercase()).collect();
-        let free = |name: &String| !taken.contains(&name.to_lowercase()) && !self.home.join(name).exists();
+        let taken: Vec<String> = self.projects()?;
         let numbered = (2..).map(|n| {
             let suffix = format!("-{n}");
             let stem: String = plain.chars().take(64 - suffix.len()).collect();
             format!("{stem}{suffix}")
         });
-        let name = std::iter::once(plain.clone()).chain(numbered).take(10_000).find(free);
-        let name = name.unwrap_or(plain);
-        layout::check_name(&name)?;
-        Ok(name)
+        layout::check_name(&plain)?;
+        for name in std::iter::once(plain.clone()).chain(numbered).take(10_000) {
+            // "API" and "api" are one folder on a disk that knows no case.
+            let clash = taken.iter().any(|p| *p != name && p.to_lowercase() == name.to_lowercase());
+            if !clash && self.is_vacant(&name)? {
+                return Ok(name);
+            }
+        }
+        Ok(plain)
     }
 }

@@ -3,6 +3,7 @@
 //! The journal is `.state/journal/commit.json`, put in place by a rename. From that moment the commit will happen, by
 //! this process or by the next one; before it, nothing has. At the end the same file becomes the manifest in the history.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -56,6 +57,56 @@ pub struct Manifest {
     /// Whether the history keeps it. Mere access counts are not kept, or they would push out what `undo` is for.
     #[serde(default)]
     pub quiet: bool,
+    /// The summary of the first memory it touched; empty if it touched none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// What an `undo` or `redo` took back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes_back: Option<Back>,
+    /// Files that were edited by hand and taken in by this step, with their digest behind it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub taken_in: BTreeMap<String, String>,
+}
+
+/// The commit that was taken back, and what it was, for a history in which it is not kept any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Back {
+    /// Its number.
+    pub seq: u64,
+    /// The command that changed something in the first place, behind all undoing and redoing.
+    pub command: String,
+    /// When that was, RFC 3339.
+    pub at: String,
+}
+
+/// Name of the step that takes in what was typed by hand.
+pub const ADOPT: &str = "adopt";
+
+impl Manifest {
+    /// Whether it only took in what was typed or changed by hand: `undo` walks over it.
+    pub fn is_adoption(&self) -> bool {
+        self.command == ADOPT
+    }
+
+    /// The projects whose files it touched.
+    pub fn projects(&self) -> BTreeSet<&str> {
+        let folders = self.files.iter().filter_map(|f| Some(f.path.split_once('/')?.0));
+        folders.chain([self.project.as_str()]).filter(|name| !name.is_empty()).collect()
+    }
+
+    /// The digest that a file had behind it, if it touched the file: `Some(None)` if it took the file away.
+    pub fn left(&self, path: &str) -> Option<Option<&str>> {
+        let file = self.files.iter().find(|f| f.path == path).map(|f| f.after.as_deref());
+        file.or_else(|| self.taken_in.get(path).map(|sha| Some(sha.as_str())))
+    }
+
+    /// This commit as one that is taken back names it.
+    pub fn as_back(&self) -> Back {
+        match &self.takes_back {
+            Some(back) => Back { seq: self.seq, ..back.clone() },
+            None => Back { seq: self.seq, command: self.command.clone(), at: self.at.clone() },
+        }
+    }
 }
 
 /// What happened to one file.
@@ -234,7 +285,7 @@ fn refuse_link(home: &Path, target: &Path) -> Result<()> {
 /// Puts every staged file in place, checks it, and turns the journal into history. Can be repeated after any crash.
 /// Files in `edited` were changed by hand after they were put in place, so they are not checked.
 fn finish(home: &Path, manifest: &Manifest, edited: &[&str]) -> Result<()> {
-    let mut folders = std::collections::BTreeSet::new();
+    let mut folders = BTreeSet::new();
     for (n, file) in manifest.files.iter().enumerate() {
         let target = home.join(&file.path);
         let backup = home.join(format!("{}.bak", file.path));

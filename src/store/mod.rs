@@ -19,17 +19,19 @@ mod peek;
 mod projects;
 mod read;
 pub mod turns;
+mod undo;
 mod verify;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use catalogue::Catalogue;
-pub use history::KEPT;
+pub use history::{KEPT, Stacks};
 pub use injections::{Injection, LeftOut};
-pub use journal::{FileChange, Manifest, sha256};
+pub use journal::{ADOPT, Back, FileChange, Manifest, sha256};
 pub use projects::ProjectInfo;
-pub use verify::{Finding, Severity};
+pub use undo::Walked;
+pub use verify::{EDITED, Finding, Severity};
 
 use crate::error::{Error, Kind, Problem, Result};
 use crate::model::plan::{Base, MemoryRecord};
@@ -85,6 +87,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Whether an entry was changed by hand after it was written: then its quotes cannot be checked any more.
+    pub fn is_edited(&self, memory: &Memory) -> bool {
+        let marked = self.catalogue.memories.get(memory.id.as_str()).map(|known| known.edited);
+        marked.is_some_and(|marked| marked || self.hand_edits.contains(&memory.id))
+    }
+
     /// The entry with this id.
     pub fn entry(&self, id: &Id) -> Option<&Entry> {
         self.entries.iter().find(|e| e.memory.id == *id)
@@ -209,7 +217,7 @@ impl Store {
             return Err(Error::new(Kind::Busy, format!("{} was changed since this was planned", plan.project))
                 .hint("run the same command again; nothing was changed"));
         }
-        let draft = Draft::begin(project, &plan.at, self.trust_hand_edits, new_id)?;
+        let draft = self.take_in(&lock, project, &plan.at, new_id)?;
         self.finish(&lock, draft, plan)
     }
 
@@ -227,7 +235,7 @@ impl Store {
     ) -> Result<Receipt> {
         layout::check_name(project)?;
         let lock = self.lock()?;
-        let mut draft = Draft::begin(self.read_locked(project)?, at, self.trust_hand_edits, new_id)?;
+        let mut draft = self.take_in(&lock, self.read_locked(project)?, at, new_id)?;
         let mut snapshot = draft.project.snapshot();
         snapshot.catalogue.clone_from(&draft.project.catalogue);
         let plan = make_plan(&snapshot)?;
@@ -245,6 +253,34 @@ impl Store {
         let mut lock = journal::lock(&self.home, self.wait)?;
         lock.said = journal::recover(&self.home, &lock)?;
         Ok(lock)
+    }
+
+    /// Begins with a project as it is. What was typed or changed by hand is taken in as a commit of its own, which `undo` walks
+    /// over: so it is not taken back with the next change, and ids once given stay.
+    fn take_in(&self, lock: &Lock, project: read::Project, at: &str, new_id: &dyn Fn() -> Result<Id>) -> Result<Draft> {
+        let mut draft = Draft::begin(project, at, self.trust_hand_edits, new_id)?;
+        if !draft.took_edits {
+            return Ok(draft);
+        }
+        let edited: Vec<String> = draft.project.markdown().into_iter().filter(|f| draft.project.is_edited(f)).collect();
+        let swaps = draft.swaps()?;
+        let name = &draft.project.name;
+        let taken_in = edited.iter().filter_map(|f| Some((format!("{name}/{f}"), draft.project.catalogue.files.get(f)?.sha256.clone())));
+        let manifest = Manifest {
+            command: ADOPT.to_owned(),
+            at: at.to_owned(),
+            project: name.clone(),
+            ids: draft.hand_edits.clone(),
+            title: draft.title(draft.hand_edits.first()),
+            taken_in: taken_in.collect(),
+            ..Manifest::default()
+        };
+        let written: Vec<_> = swaps.iter().map(|s| (s.path.clone(), s.after.clone())).collect();
+        if !written.is_empty() {
+            self.swap(lock, manifest, swaps)?;
+            draft.is_written(&self.home, written);
+        }
+        Ok(draft)
     }
 
     fn finish(&self, lock: &Lock, mut draft: Draft, plan: &Plan) -> Result<Receipt> {
@@ -267,12 +303,13 @@ impl Store {
             return Ok(receipt);
         }
         // Bookkeeping alone (use, progress of a transcript) is no step that a person would want back.
-        let quiet = receipt.adopted.is_empty() && plan.changes.iter().all(|c| matches!(c, Change::Touch { .. } | Change::Session(_)));
+        let quiet = plan.changes.iter().all(|c| matches!(c, Change::Touch { .. } | Change::Session(_)));
         let manifest = Manifest {
             command: plan.command.clone(),
             at: plan.at.clone(),
             project: plan.project.clone(),
             ids: receipt.ids.clone(),
+            title: draft.first,
             quiet,
             ..Manifest::default()
         };
@@ -315,18 +352,5 @@ impl Store {
     /// The commits that are kept, newest first.
     pub fn history(&self) -> Result<Vec<Manifest>> {
         history::list(&self.home)
-    }
-
-    /// Restores the state before the last `steps` commits, as a commit of its own: undoing the undo brings it back.
-    /// With `force`, files that were changed by hand since are restored as well (and kept in the history).
-    pub fn undo(&self, steps: usize, force: bool) -> Result<(Vec<Manifest>, Receipt)> {
-        let lock = self.lock()?;
-        let (undone, swaps) = history::undo_swaps(&self.home, steps, force)?;
-        let project = |m: &Manifest| m.project.clone();
-        let same = undone.first().map(project).filter(|first| undone.iter().all(|m| m.project == *first));
-        let ids: std::collections::BTreeSet<Id> = undone.iter().flat_map(|m| m.ids.clone()).collect();
-        let mut receipt = self.swap_now(&lock, "undo", &same.unwrap_or_default(), swaps)?;
-        receipt.ids = ids.into_iter().collect();
-        Ok((undone, receipt))
     }
 }

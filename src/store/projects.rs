@@ -42,14 +42,34 @@ impl Store {
         layout::check_name(name).is_ok() && read::is_project(&self.home, name)
     }
 
+    /// Whether a new project may have this name: nothing is there, or an empty folder, or a project that has nothing in it and
+    /// is bound to nothing.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn is_vacant(&self, name: &str) -> Result<bool> {
+        layout::check_name(name)?;
+        let folder = self.home.join(name);
+        if !folder.exists() || (folder.is_dir() && !read::has_files(&folder)) {
+            return Ok(true);
+        }
+        // Only the beginning of the catalogue is read of those that are bound, which most are.
+        if name == GLOBAL || read::head(&self.home, name).is_none_or(|head| !head.project.roots.is_empty()) {
+            return Ok(false);
+        }
+        let project = read::read_now(&self.home, name)?;
+        Ok(project.raw.keys().all(|file| file == INDEX) && project.catalogue.is_blank())
+    }
+
     /// Makes an empty project, bound to a root if one is given ([`super::identity::root_of`]).
     ///
     /// # Errors
-    /// If there is one of this name, the folder is somebody else's, or the root belongs to another project.
+    /// If there is one of this name that has memories or a root, the folder is somebody else's, or the root belongs to another project.
     pub fn init(&self, name: &str, root: Option<&Path>) -> Result<Receipt> {
         let lock = self.lock()?;
         let mut project = self.read_locked(name)?;
-        let clash = self.projects()?.into_iter().find(|p| p.to_lowercase() == name.to_lowercase());
+        let vacant = root.is_some() && self.is_vacant(name)?;
+        let clash = self.projects()?.into_iter().find(|p| p.to_lowercase() == name.to_lowercase() && !(vacant && p == name));
         if let Some(clash) = clash {
             return Err(Error::new(Kind::Usage, format!("there is a project {clash} already"))
                 .hint(format!("`claude-mem project bind {clash}` binds it to this folder")));

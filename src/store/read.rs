@@ -365,7 +365,7 @@ impl Project {
 }
 
 /// Whether anything but folders is in a folder.
-fn has_files(folder: &Path) -> bool {
+pub(super) fn has_files(folder: &Path) -> bool {
     fs::read_dir(folder).into_iter().flatten().flatten().any(|item| !item.file_type().is_ok_and(|t| t.is_dir()) || has_files(&item.path()))
 }
 

@@ -30,9 +30,13 @@ pub struct Finding {
     pub problem: Problem,
 }
 
+/// Code of entries that were changed by hand, so that their quotes cannot be checked any more.
+pub const EDITED: &str = "edited_quotes";
+
 /// Codes of [`Problem`]s that reading reports, with their severity; any other is a warning.
 const SEVERITIES: &[(&str, Severity)] = &[
     ("hand_edit", Severity::Note),
+    (EDITED, Severity::Note),
     ("no_id", Severity::Note),
     ("catalogue_rebuilt", Severity::Error),
     ("encoding", Severity::Error),
@@ -92,6 +96,9 @@ impl Store {
 
 fn check_project(project: &Project, known: &BTreeSet<&Id>, problems: &mut Vec<Problem>) {
     let mut places: BTreeMap<&Id, String> = BTreeMap::new();
+    let marked = project.catalogue.memories.iter().filter(|(_, m)| m.edited).filter_map(|(id, _)| Id::parse(id));
+    let changed = project.documents.keys().flat_map(|file| project.hand_edits(file)).filter_map(|v| v.entry.id.clone());
+    let edited: BTreeSet<Id> = marked.chain(changed.filter(|id| project.catalogue.memories.contains_key(id.as_str()))).collect();
     for (file, document) in &project.documents {
         let shown = format!("{}/{file}", project.name);
         for view in document.entries().filter(|v| v.entry.readable) {
@@ -102,6 +109,10 @@ fn check_project(project: &Project, known: &BTreeSet<&Id>, problems: &mut Vec<Pr
                 && (layout::is_archive(file) || other.contains(layout::ARCHIVE))
             {
                 problems.push(at("duplicate_id", format!("{id} is also in {other}")));
+            }
+            let memory = &view.entry.memory;
+            if !memory.evidence.is_empty() && edited.contains(&memory.id) {
+                problems.push(at(EDITED, format!("“{}” was changed by hand; its quotes cannot be checked any more", memory.summary)));
             }
             check_entry(&view, known, &mut |code, detail| problems.push(at(code, detail)));
         }

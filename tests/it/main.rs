@@ -25,6 +25,7 @@ mod search;
 mod store;
 mod store_edits;
 mod store_projects;
+mod store_undo;
 mod support;
 mod text;
 mod tidy;

@@ -288,38 +288,6 @@ fn a_newer_format_is_read_only() {
 }
 
 #[test]
-fn undo_goes_back_and_forth_but_not_over_a_hand_edit() {
-    let home = tempfile::tempdir().unwrap();
-    let store = open(home.path());
-    commit(&store, "p", vec![Change::Add(memory(1, "a", "one"))]);
-    let first = content(home.path());
-    commit(&store, "p", vec![Change::Add(memory(2, "a", "two"))]);
-    let second = content(home.path());
-    let (undone, receipt) = store.undo(1, false).unwrap();
-    assert_eq!((undone[0].command.as_str(), receipt.seq), ("test", Some(3)));
-    assert_eq!(content(home.path()), first);
-    store.undo(1, false).unwrap();
-    assert_eq!(content(home.path()), second, "undoing the undo");
-    store.undo(4, false).unwrap();
-    assert!(content(home.path()).is_empty());
-    store.undo(1, false).unwrap();
-    assert_eq!(content(home.path()), second);
-    assert!(store.undo(9, false).unwrap_err().message.contains("there are 6 commits"));
-
-    let file = home.path().join("p/working-memory.md");
-    let edited = fs::read_to_string(&file).unwrap() + "\nmine\n";
-    fs::write(&file, &edited).unwrap();
-    commit(&store, "q", vec![Change::Add(memory(1, "a", "other project"))]);
-    store.undo(1, false).unwrap();
-    assert_eq!(store.undo(3, false).unwrap_err().kind, Kind::Busy);
-    assert_eq!(fs::read_to_string(&file).unwrap(), edited);
-    store.undo(3, true).unwrap();
-    assert!(!file.exists());
-    store.undo(1, false).unwrap();
-    assert_eq!(fs::read_to_string(&file).unwrap(), edited, "the forced undo kept the edited file");
-}
-
-#[test]
 fn history_keeps_the_last_twenty() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path());
@@ -329,7 +297,7 @@ fn history_keeps_the_last_twenty() {
     let history = store.history().unwrap();
     assert_eq!((history.len(), history[0].seq, history[19].seq), (20, 25, 6));
     assert_eq!(history[0].ids, [id(25)]);
-    store.undo(20, false).unwrap();
+    store.undo(20, false, None).unwrap();
     assert_eq!(store.snapshot("p").unwrap().entries.len(), 5);
 }
 

@@ -89,7 +89,7 @@ fn a_project_is_renamed_and_removed_as_one_and_both_can_be_undone() {
     assert_eq!((s.entries.len(), s.entry(&id(2)).unwrap().memory.scope.as_deref()), (2, Some("支付")));
     assert!(home.path().join("支付/transient/archive/2025-06.md").exists());
     assert!(store.verify().unwrap().is_empty());
-    store.undo(1, false).unwrap();
+    store.undo(1, false, None).unwrap();
     assert_eq!(content(home.path()), start);
 
     fs::write(home.path().join("p/mine.txt"), "mine").unwrap();
@@ -97,7 +97,7 @@ fn a_project_is_renamed_and_removed_as_one_and_both_can_be_undone() {
     assert!(receipt.notices[0].contains("not ours"));
     assert_eq!(tree(home.path()).keys().filter(|n| n.starts_with("p/")).collect::<Vec<_>>(), ["p/mine.txt"]);
     assert!(store.projects().unwrap().is_empty());
-    store.undo(1, false).unwrap();
+    store.undo(1, false, None).unwrap();
     assert_eq!(store.snapshot("p").unwrap().entries.len(), 2);
     for (from, to) in [("nothing", "x"), ("p", "../x"), ("p", GLOBAL), ("p", "p")] {
         assert_eq!(store.rename(from, to).unwrap_err().kind, Kind::Usage, "{from} {to}");
@@ -129,6 +129,7 @@ fn verify_names_what_is_wrong() {
         ("damaged_copy", Severity::Error),
         ("dead_link", Severity::Warning),
         ("dead_link", Severity::Warning),
+        ("edited_quotes", Severity::Note),
         ("hand_edit", Severity::Note),
         ("hand_edit", Severity::Note),
         ("no_quote", Severity::Warning),
@@ -136,7 +137,7 @@ fn verify_names_what_is_wrong() {
     assert_eq!(codes, expected, "{found:#?}");
     assert!(found.iter().any(|f| f.problem.to_string().contains("yyyyyyyyyy")));
     let before = content(home.path());
-    assert!(store.undo(1, true).unwrap_err().message.contains("is damaged"));
+    assert!(store.undo(1, true, None).unwrap_err().message.contains("is damaged"));
     assert_eq!(content(home.path()), before);
 }
 
@@ -158,7 +159,7 @@ fn a_backup_comes_back() {
     store.restore(&zip, true).unwrap();
     let now = content(store.home());
     assert!(start.iter().all(|(name, bytes)| now.get(name) == Some(bytes)) && now.contains_key("q/index.json"));
-    store.undo(1, false).unwrap();
+    store.undo(1, false, None).unwrap();
     assert_eq!(content(store.home()), later);
 
     let fresh = open(&home.path().join("fresh"));

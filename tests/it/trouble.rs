@@ -61,7 +61,8 @@ fn hand_edits_are_kept_and_announced() {
     fs::write(&file, by_hand).expect("written");
     let listed = world.run(&["list"]).ok();
     assert!(listed.out.contains("部署只在周二进行"), "{}{}", listed.out, listed.err);
-    assert!(listed.err.contains("working-memory.md"), "the broken block is not named: {}", listed.err);
+    assert!(listed.err.contains("working-memory.md:") && listed.err.contains("“Broken block”"), "the block is not named: {}", listed.err);
+    world.run(&["verify"]).fails(1, "fault").err.contains("and mend it").then_some(()).expect("the hint says where");
     world.run(&["remember", "The queue is Redis"]).ok();
     let after = fs::read_to_string(&file).expect("readable");
     for kept in ["# 我的笔记", "随手写的，没有 YAML。", "### Broken block\n```yaml\nid: [\n```"] {
@@ -115,4 +116,47 @@ fn everything_is_private() {
             }
         }
     }
+}
+
+#[test]
+fn undo_names_what_it_took_back_and_stays_in_its_project() {
+    let world = world_with_a_memory();
+    world.run(&["project", "init", "other"]).ok();
+    world.run(&["--project", "other", "remember", "The queue is Redis"]).ok();
+    let undone = world.run(&["undo"]).ok();
+    assert!(undone.out.contains("remember in shop, 2026-06-15 12:00: Deploys go out on Tuesdays only"), "{}", undone.out);
+    assert!(world.run(&["--project", "other", "list"]).ok().out.contains("Redis"));
+    let history = world.run(&["history"]).ok().out;
+    assert!(history.contains("[undone]") && !history.contains("Redis"), "{history}");
+    assert!(world.run(&["history", "--all-projects"]).ok().out.contains("Redis"));
+    world.run(&["redo"]).ok();
+    assert!(world.run(&["list"]).ok().out.contains("Tuesdays"));
+    assert!(world.run(&["redo"]).ok().err.contains("nothing to redo in shop"));
+}
+
+#[test]
+fn a_look_that_finds_nothing_makes_no_project() {
+    let world = World::new();
+    for look in [vec!["prune"], vec!["list"], vec!["undo"], vec!["redo"], vec!["history"], vec!["verify"], vec!["inject", "--print"]] {
+        world.run(&look).ok();
+        let made: Vec<_> = world.tree().into_keys().filter(|path| !path.starts_with(".state")).collect();
+        assert!(made.is_empty(), "{look:?} made {made:?}");
+    }
+    // An empty project that is bound to nothing, or an empty folder, is taken over.
+    fs::create_dir_all(world.store().join("shop")).expect("a folder");
+    assert!(world.run(&["project", "init"]).ok().out.contains("project shop"));
+}
+
+#[test]
+fn quotes_of_what_was_changed_by_hand_are_marked() {
+    let world = World::new();
+    let file = world.store().join("shop/working-memory.md");
+    world.run(&["remember", "The queue is Redis", "--kind", "fact"]).ok();
+    let text = fs::read_to_string(&file).expect("readable");
+    fs::write(&file, format!("{}\n> we take Redis (2026-01-01-abcdef01#T3, user)\n", text.trim_end())).expect("written");
+    world.run(&["remember", "The cache lives for an hour", "--kind", "fact"]).ok();
+    let verified = world.run(&["verify"]).ok().out;
+    assert!(verified.ends_with("1 entry was changed by hand; its quotes cannot be checked any more\n"), "{verified}");
+    let id = text.split("id: ").nth(1).and_then(|rest| rest.get(..10)).expect("an id").to_owned();
+    assert!(world.run(&["show", &id]).ok().out.contains("said (edited by hand)"));
 }

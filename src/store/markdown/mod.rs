@@ -120,10 +120,16 @@ impl Document {
         })
     }
 
-    /// What was odd, with line numbers of the file; `file` is left empty.
+    /// What was odd, with line numbers of the file and the heading; `file` is left empty.
     pub fn problems(&self) -> Vec<Problem> {
-        let shift = |line: u64, p: &Problem| Problem { line: p.line.map(|l| l + line - 1), ..p.clone() };
-        self.entries().flat_map(|v| v.entry.problems.iter().map(move |p| shift(v.line, p))).collect()
+        let placed = |view: View<'_>, p: &Problem| {
+            let heading = match view.entry.memory.summary.as_str() {
+                "" => String::new(),
+                summary => format!("“{summary}”: "),
+            };
+            Problem { line: p.line.map(|l| l + view.line - 1), detail: format!("{heading}{}", p.detail), ..p.clone() }
+        };
+        self.entries().flat_map(|v| v.entry.problems.iter().map(move |p| placed(v, p))).collect()
     }
 
     fn position(&self, id: &Id) -> Option<usize> {
