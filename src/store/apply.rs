@@ -66,9 +66,9 @@ impl Draft {
     }
 
     /// Goes on from what was just written.
-    pub(super) fn is_written(&mut self, home: &Path, files: Vec<(String, Option<(String, Vec<u8>)>)>) {
+    pub(super) fn is_written(&mut self, home: &Path, swaps: Vec<FileSwap>) {
         self.touched.clear();
-        for (path, after) in files {
+        for FileSwap { path, after, .. } in swaps {
             let file = path.split_once('/').map_or(path.as_str(), |(_, file)| file).to_owned();
             match (after, Stamp::of(&home.join(&path))) {
                 (Some((sha, bytes)), Some(stamp)) => drop(self.project.raw.insert(file, Raw { bytes, sha, stamp })),

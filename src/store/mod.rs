@@ -275,10 +275,9 @@ impl Store {
             taken_in: taken_in.collect(),
             ..Manifest::default()
         };
-        let written: Vec<_> = swaps.iter().map(|s| (s.path.clone(), s.after.clone())).collect();
-        if !written.is_empty() {
-            self.swap(lock, manifest, swaps)?;
-            draft.is_written(&self.home, written);
+        if !swaps.is_empty() {
+            self.swap(lock, manifest, swaps.clone())?;
+            draft.is_written(&self.home, swaps);
         }
         Ok(draft)
     }
