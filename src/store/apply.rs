@@ -10,7 +10,7 @@ use super::layout::{self, INDEX};
 use super::markdown::{Document, tidy};
 use super::read::{Project, Raw, digest, place};
 use crate::error::{Error, Result};
-use crate::model::{Change, Evidence, Id, Layer, Memory, Plan, Relation, RelationType, State, Tombstone};
+use crate::model::{Change, Evidence, Id, Layer, Memory, Plan, RelationType, Tombstone};
 
 /// At most this many quotes stay in an entry.
 pub const MAX_QUOTES: usize = 5;
@@ -19,7 +19,7 @@ pub const MAX_QUOTES: usize = 5;
 pub(super) struct Draft {
     pub(super) project: Project,
     /// RFC 3339.
-    at: String,
+    pub(super) at: String,
     touched: BTreeSet<String>,
     /// Memories that were written, moved or removed.
     pub(super) ids: BTreeSet<Id>,
@@ -218,7 +218,7 @@ impl Draft {
         self.project.documents.keys().find(|file| has(&self.project, file)).cloned()
     }
 
-    fn get(&mut self, id: &Id) -> Result<&Memory> {
+    pub(super) fn get(&mut self, id: &Id) -> Result<&Memory> {
         let file = self.find(id);
         let found = file.and_then(|f| self.project.documents.get(&f)).and_then(|d| d.get(id));
         found.ok_or_else(|| missing(id, &self.project.name))
@@ -278,7 +278,7 @@ impl Draft {
         Ok(())
     }
 
-    fn amend(&mut self, memory: &Memory) -> Result<()> {
+    pub(super) fn amend(&mut self, memory: &Memory) -> Result<()> {
         let file = self.find(&memory.id).ok_or_else(|| missing(&memory.id, &self.project.name))?;
         let shown = format!("{}/{file}", self.project.name);
         let refused = |why: String| Error::failure(format!("{shown}: {why}")).hint("change it with an editor");
@@ -373,74 +373,6 @@ impl Draft {
         }
     }
 
-    /// Changes relations and state of an entry. One that is written too unusually for that keeps its text and is named.
-    fn relate(&mut self, id: &Id, change: impl FnOnce(&mut Vec<Relation>), state: Option<State>) -> Result<()> {
-        let mut memory = self.get(id)?.clone();
-        change(&mut memory.relations);
-        memory.state = state.unwrap_or(memory.state);
-        match self.amend(&memory) {
-            Err(error) if state.is_none() => {
-                self.notices.push(format!("{id} could not be flagged in its file: {error}"));
-                Ok(())
-            }
-            other => other,
-        }
-    }
-
-    fn conflict(&mut self, older: &Id, newer: &Id, reason: &str, supersedes: bool) -> Result<()> {
-        for (id, other) in [(older, newer), (newer, older)] {
-            let link = Relation { id: other.clone(), kind: RelationType::Conflicts };
-            self.relate(id, |relations| relations.extend((!relations.contains(&link)).then_some(link)), None)?;
-        }
-        let record = ConflictRecord {
-            older: older.to_string(),
-            newer: newer.to_string(),
-            reason: super::markdown::one_line(reason),
-            supersedes,
-            detected: self.at.clone(),
-            state: "pending".to_owned(),
-        };
-        let conflicts = &mut self.project.catalogue.conflicts;
-        conflicts.retain(|c| !is_pair(c, older, newer));
-        conflicts.push(record);
-        Ok(())
-    }
-
-    fn settle(&mut self, older: &Id, newer: &Id, how: &str) -> Result<()> {
-        let loser = match how {
-            "new" | "merged" => Some((older, newer)),
-            "old" => Some((newer, older)),
-            "both" => None,
-            _ => return Err(Error::failure(format!("{how:?} is no way to settle a conflict")).hint("use new, old, both or merged")),
-        };
-        for (id, other) in [(older, newer), (newer, older)] {
-            let link = match loser {
-                Some((lost, _)) if lost == id => Some(RelationType::SupersededBy),
-                Some(_) => Some(RelationType::Supersedes),
-                None => None,
-            };
-            let link = link.map(|kind| Relation { id: other.clone(), kind });
-            let state = loser.and_then(|(lost, _)| (lost == id).then_some(State::Superseded));
-            let change = |relations: &mut Vec<Relation>| {
-                relations.retain(|r| r.id != *other || r.kind != RelationType::Conflicts);
-                relations.extend(link.filter(|l| !relations.contains(l)));
-            };
-            self.relate(id, change, state)?;
-        }
-        let conflicts = &mut self.project.catalogue.conflicts;
-        match conflicts.iter_mut().find(|c| is_pair(c, older, newer)) {
-            Some(known) => how.clone_into(&mut known.state),
-            None => conflicts.push(ConflictRecord {
-                older: older.to_string(),
-                newer: newer.to_string(),
-                detected: self.at.clone(),
-                state: how.to_owned(),
-                ..ConflictRecord::default()
-            }),
-        }
-        Ok(())
-    }
-
     /// What has to be written: changed Markdown files, then the catalogue; nothing if nothing changed.
     pub(super) fn swaps(&mut self) -> Result<Vec<FileSwap>> {
         let name = self.project.name.clone();
@@ -492,11 +424,6 @@ impl Draft {
 
 fn swap(project: &str, file: &str, raw: Option<&Raw>, bytes: Option<Vec<u8>>) -> FileSwap {
     FileSwap::new(format!("{project}/{file}"), raw.map(|r| (r.sha.clone(), r.stamp)), bytes)
-}
-
-fn is_pair(record: &ConflictRecord, a: &Id, b: &Id) -> bool {
-    let pair = (record.older.as_str(), record.newer.as_str());
-    pair == (a.as_str(), b.as_str()) || pair == (b.as_str(), a.as_str())
 }
 
 /// What is about to be written must read back as the same entries.

@@ -15,6 +15,7 @@ pub mod injections;
 mod journal;
 pub mod layout;
 pub mod markdown;
+mod pairs;
 mod peek;
 mod projects;
 mod read;
