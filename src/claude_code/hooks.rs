@@ -403,6 +403,6 @@ fn over(hook: Hook<'_>, place: &Place, event: Event, input: &Input) -> Result<()
 
 /// Notes memories as used; the next commit counts it.
 fn used(hook: Hook<'_>, place: &Place, ids: &[Id]) -> Result<()> {
-    let names = place.names().filter(|name| !ids.is_empty() && place.store.has_project(name));
-    names.map(|name| place.store.note_access(name, &hook.env.now(), ids)).collect()
+    let mut names = place.names().filter(|name| !ids.is_empty() && place.store.has_project(name));
+    names.try_for_each(|name| place.store.note_access(name, &hook.env.now(), ids))
 }

@@ -90,7 +90,8 @@ fn homeless<'a>(text: &'a str, memory: &Memory) -> Option<(usize, &'a str)> {
 fn changes(old: &Memory, new: &Memory) -> Vec<String> {
     let until = |m: &Memory| m.validity.until_date().map_or_else(|| m.validity.name().to_owned(), |day| format!("until {day}"));
     let text = |t: &Option<String>| t.clone().unwrap_or_default();
-    let fields: [(&str, fn(&Memory) -> String); 5] = [
+    type Field = fn(&Memory) -> String;
+    let fields: [(&str, Field); 5] = [
         ("summary", |m| m.summary.clone()),
         ("kind", |m| m.kind.name().to_owned()),
         ("layer", |m| layer_name(m.layer)),

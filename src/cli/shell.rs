@@ -76,7 +76,7 @@ fn manual(command: &clap::Command, name: &str) -> String {
     for arg in args {
         let short = arg.get_short().map(|s| format!("-{s}, ")).unwrap_or_default();
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        out.push_str(&format!(".TP\n\\fB{}\\fR\n{}\n", roff(&format!("{short}{arg}")), roff(&help)));
+        out.extend([".TP\n\\fB", &roff(&format!("{short}{arg}")), "\\fR\n", &roff(&help), "\n"]);
     }
     for sub in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
         out.push_str(&manual(sub, &format!("{name} {}", sub.get_name())));

@@ -68,7 +68,7 @@ impl Store {
         for (name, files) in open(path)? {
             let here = self.all_files(&name)?;
             let same = here.len() == files.len() && here.iter().all(|(file, raw)| files.get(file) == Some(&raw.bytes));
-            out.extend((!same).then(|| (name, !here.is_empty())));
+            out.extend((!same).then_some((name, !here.is_empty())));
         }
         Ok(out)
     }

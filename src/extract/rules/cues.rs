@@ -322,7 +322,10 @@ fn ascii_classes(pattern: &str) -> String {
                 continue;
             }
         };
-        out.push_str(&if inside { class.to_owned() } else { format!("[{class}]") });
+        let (open, close) = if inside { ("", "") } else { ("[", "]") };
+        for part in [open, class, close] {
+            out.push_str(part);
+        }
     }
     out
 }
