@@ -13,7 +13,7 @@ use super::ui::count;
 use crate::error::{Error, Result};
 use crate::model::plan::MemoryRecord;
 use crate::model::{Change, Id, Layer, Memory};
-use crate::reconcile::duplicate;
+use crate::reconcile::duplicate::Twins;
 use crate::store::disk;
 use crate::text::{redact, words};
 
@@ -101,15 +101,14 @@ impl ImportArgs {
         app.update(&store, &project, &mut |snapshot| {
             result.clear();
             let mut plan = app.plan(snapshot, "import");
-            let mut present: Vec<Memory> = snapshot.entries.iter().map(|e| e.memory.clone()).collect();
+            let mut twins = Twins::of(snapshot.entries.iter().map(|e| e.memory.clone()));
             for (external, memory) in &rows {
-                let twin = present.iter().find(|m| m.id == memory.id || (m.state == memory.state && duplicate::same(m, memory)));
-                if let Some(twin) = twin {
+                if let Some(twin) = twins.find(memory) {
                     result.push((external.clone(), twin.id.clone(), false));
                 } else {
                     result.push((external.clone(), memory.id.clone(), true));
                     plan.changes.push(Change::Add(memory.clone()));
-                    present.push(memory.clone());
+                    twins.add(memory.clone());
                 }
             }
             Ok(plan)

@@ -2,9 +2,11 @@
 //!
 //! What makes two texts the same claim stands in `text::alike`; what happens to a duplicate, in `reconcile`.
 
-use crate::model::Memory;
+use std::collections::HashMap;
+
+use crate::model::{Id, Memory};
 use crate::store::catalogue::Tombstone;
-use crate::text::alike::Fingerprint;
+use crate::text::alike::{Fingerprint, key};
 pub use crate::text::alike::{LEAST_SIMILAR, alike, similarity};
 use crate::text::words::fold;
 
@@ -12,6 +14,42 @@ use crate::text::words::fold;
 pub fn same(a: &Memory, b: &Memory) -> bool {
     let ends = |m: &Memory| (m.validity.until_date().map(str::to_owned), m.lapses_when.as_deref().map(fold));
     a.state == b.state && scope_of(a) == scope_of(b) && ends(a) == ends(b) && alike(&a.summary, &b.summary)
+}
+
+/// Finds the memory that makes the same claim among thousands: only those with the same words are compared.
+#[derive(Debug, Default)]
+pub struct Twins {
+    memories: Vec<Memory>,
+    by_words: HashMap<String, Vec<usize>>,
+    by_id: HashMap<Id, usize>,
+}
+
+impl Twins {
+    /// What is there.
+    pub fn of(memories: impl IntoIterator<Item = Memory>) -> Self {
+        let mut twins = Self::default();
+        for memory in memories {
+            twins.add(memory);
+        }
+        twins
+    }
+
+    /// One more, to be found from now on.
+    pub fn add(&mut self, memory: Memory) {
+        let place = self.memories.len();
+        self.by_words.entry(key(&memory.summary)).or_default().push(place);
+        self.by_id.insert(memory.id.clone(), place);
+        self.memories.push(memory);
+    }
+
+    /// The memory that makes the same claim, or has the same id.
+    pub fn find(&self, memory: &Memory) -> Option<&Memory> {
+        let by_id = self.by_id.get(&memory.id).and_then(|place| self.memories.get(*place));
+        by_id.or_else(|| {
+            let places = self.by_words.get(&key(&memory.summary))?;
+            places.iter().filter_map(|place| self.memories.get(*place)).find(|m| same(m, memory))
+        })
+    }
 }
 
 /// The scope in one spelling.

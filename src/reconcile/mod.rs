@@ -11,7 +11,6 @@ pub mod duplicate;
 pub mod lint;
 mod merge;
 pub mod neighbours;
-pub mod place;
 pub mod proposals;
 mod todo;
 

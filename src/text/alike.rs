@@ -48,6 +48,13 @@ pub fn alike(a: &str, b: &str) -> bool {
         && similarity(a, b) >= LEAST_SIMILAR
 }
 
+/// What two summaries must have in common to be [`alike`]: their words without fillers, sorted. Equal keys are no proof.
+pub fn key(text: &str) -> String {
+    let mut words = words_of(&fold(text));
+    words.sort_unstable();
+    words.join(" ")
+}
+
 /// Share of common content words, 0 to 1 (Jaccard over stems and CJK bigrams).
 pub fn similarity(a: &str, b: &str) -> f64 {
     if fold(a) == fold(b) { 1.0 } else { jaccard(&token_set(a), &token_set(b)) }
