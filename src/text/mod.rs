@@ -1,6 +1,6 @@
 //! Text: cleaning, redaction, words, dates, tokens. Pure functions; nothing here does I/O or reads a clock.
 //!
-//! [`clean`] is the one way from a conversation as read to a conversation that may leave the process or be stored.
+//! [`clean()`] is the one way from a conversation as read to a conversation that may leave the process or be stored.
 
 pub mod alike;
 pub mod amounts;

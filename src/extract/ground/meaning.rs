@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Draft, Finding, Scene};
 use crate::model::{Code, Evidence, State};
-use crate::text::phrases::{Clause, clauses, without};
+use crate::text::phrases::{Clause, clauses, has_any, without};
 use crate::text::polarity::{Polarity, agree, common_marks, polarity, polarity_without};
 use crate::text::words::{Language, fold, is_cjk, language, token_set};
 
@@ -119,8 +119,17 @@ pub(super) fn same_way_round(draft: &mut Draft, scene: &Scene) -> Finding {
     if denials > reasons && same_script(draft) || judged.iter().any(|clause| clause.turned_round(&claimed, &said)) {
         return Finding::Doubt(Code::ENeg);
     }
+    // "Always" that nobody said, where the quotes only deny: the sign of one of several clauses was turned.
+    let whole = |text: &str| has_any(&fold(text), WHOLE);
+    let denied = clauses(&quoted).iter().any(|c| polarity(c).denials > 0);
+    if denials == 0 && denied && whole(&draft.candidate.summary) && !whole(&quoted) && same_script(draft) {
+        return Finding::Doubt(Code::ENeg);
+    }
     Finding::Fine
 }
+
+/// Words that claim the whole.
+const WHOLE: &[&str] = &["always", "every time", "in every case", "总是", "一律", "始终", "必ず", "常に", "항상"];
 
 /// Denials that mean the clause before them.
 const ELLIPTIC: &[&str] = &[
