@@ -116,7 +116,10 @@ pub(super) fn same_way_round(draft: &mut Draft, scene: &Scene) -> Finding {
     let judged: Vec<&Spoken> = claimed.iter().enumerate().filter(|pair| !tail(pair)).map(|(_, c)| c).collect();
     let denials = judged.iter().filter(|c| c.polarity.denials > 0).count();
     let reasons = clauses(&quoted).iter().map(polarity).filter(|p| p.denials + p.removals > 0 || p.limited).count();
-    if denials > reasons && same_script(draft) || judged.iter().any(|clause| clause.turned_round(&claimed, &said)) {
+    // A tail that renders a denial of the quotes uses it up: it gives no reason for another one.
+    let renders = |c: &Spoken| said.iter().any(|other| other.polarity.denials > 0 && other.shared(c) > 0);
+    let used = claimed.iter().enumerate().filter(tail).filter(|(_, c)| renders(c)).count();
+    if denials > reasons.saturating_sub(used) && same_script(draft) || judged.iter().any(|clause| clause.turned_round(&claimed, &said)) {
         return Finding::Doubt(Code::ENeg);
     }
     // "Always" that nobody said, where the quotes only deny: the sign of one of several clauses was turned.
