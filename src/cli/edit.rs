@@ -10,7 +10,7 @@ use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
 use crate::model::{self, Change, Layer, Memory, State, Validity};
 use crate::store::markdown::Document;
-use crate::text::words;
+use crate::text::{redact, words};
 
 /// Change one memory: with flags, or whole in your editor ($VISUAL, $EDITOR)
 #[derive(Debug, Args)]
@@ -202,6 +202,12 @@ impl EditArgs {
         } else {
             return Err(Error::new(Kind::Usage, "there is no terminal to edit at").hint("use flags such as --summary TEXT"));
         };
+        let texts =
+            [Some(&memory.summary), memory.reason.as_ref(), memory.topic.as_ref(), memory.rejected.as_ref(), memory.how_to_apply.as_ref()];
+        if texts.into_iter().flatten().chain(&memory.keywords).any(|text| redact::has_secret(text)) {
+            return Err(Error::new(Kind::Usage, "that looks like a secret, and secrets are not stored")
+                .hint("say where the secret is kept instead"));
+        }
         if memory.summary.is_empty() || words::width(&memory.summary) > words::MAX_WIDTH {
             return Err(Error::new(Kind::Usage, format!("a summary has 1 to {:.0} wide characters", words::MAX_WIDTH))
                 .hint("say it in one short line"));

@@ -15,7 +15,7 @@ use crate::model::{Change, Id, Layer, Memory, State};
 use crate::reconcile::lint::{self, Proposal};
 use crate::reconcile::proposals::{self, mark};
 use crate::store::{Snapshot, Store};
-use crate::text::words;
+use crate::text::{redact, words};
 
 /// Look through the store again: propose rewrites, merges, ends and questions, and apply what you accept
 ///
@@ -178,6 +178,7 @@ fn ask(app: &App, question: bool) -> Result<Answer> {
                 text if words::width(text) > words::MAX_WIDTH => {
                     app.ui.warn(&format!("that is wider than {:.0} wide characters; say it shorter", words::MAX_WIDTH));
                 }
+                text if redact::has_secret(text) => app.ui.warn("that looks like a secret, and secrets are not stored"),
                 text => return Ok(Answer::Text(text.to_owned())),
             }
         }
