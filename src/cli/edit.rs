@@ -9,8 +9,9 @@ use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
 use crate::model::{self, Change, Layer, Memory, State, Validity};
+use crate::pipeline::by_hand;
 use crate::store::markdown::Document;
-use crate::text::{redact, words};
+use crate::text::words;
 
 /// Change one memory: with flags, or whole in your editor ($VISUAL, $EDITOR)
 #[derive(Debug, Args)]
@@ -204,10 +205,7 @@ impl EditArgs {
         };
         let texts =
             [Some(&memory.summary), memory.reason.as_ref(), memory.topic.as_ref(), memory.rejected.as_ref(), memory.how_to_apply.as_ref()];
-        if texts.into_iter().flatten().chain(&memory.keywords).any(|text| redact::has_secret(text)) {
-            return Err(Error::new(Kind::Usage, "that looks like a secret, and secrets are not stored")
-                .hint("say where the secret is kept instead"));
-        }
+        by_hand::refuse_secrets(texts.into_iter().flatten().chain(&memory.keywords))?;
         if memory.summary.is_empty() || words::width(&memory.summary) > words::MAX_WIDTH {
             return Err(Error::new(Kind::Usage, format!("a summary has 1 to {:.0} wide characters", words::MAX_WIDTH))
                 .hint("say it in one short line"));

@@ -79,7 +79,14 @@ struct Row {
 }
 
 fn rows(snapshot: &Snapshot, found: &[Decayed]) -> Vec<Row> {
-    found.iter().map(|d| Row { id: id_of(&d.change), summary: summary(snapshot, &d.change), reason: d.reason.clone() }).collect()
+    found
+        .iter()
+        .map(|d| Row {
+            id: decay::subject(&d.change).map(ToString::to_string).unwrap_or_default(),
+            summary: summary(snapshot, &d.change),
+            reason: d.reason.clone(),
+        })
+        .collect()
 }
 
 fn show(app: &App, row: &Row) {
@@ -87,14 +94,6 @@ fn show(app: &App, row: &Row) {
     app.ui.report(&format!("{} {}  {} {reason}", paint(style::BAD, "-"), paint(style::HINT, &row.id), app.ui.foreign(&row.summary)));
 }
 
-fn id_of(change: &Change) -> String {
-    match change {
-        Change::Amend(memory) => memory.id.to_string(),
-        Change::Archive { id } | Change::Forget { id, .. } => id.to_string(),
-        _ => String::new(),
-    }
-}
-
 fn summary(snapshot: &Snapshot, change: &Change) -> String {
-    snapshot.entries.iter().find(|e| e.memory.id.as_str() == id_of(change)).map(|e| e.memory.summary.clone()).unwrap_or_default()
+    decay::subject(change).and_then(|id| snapshot.entry(id)).map(|e| e.memory.summary.clone()).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::app::{App, fields};
 use super::ui::{count, paint, style};
 use crate::error::Result;
-use crate::extract::ledger;
+use crate::extract::{backend, ledger};
 
 /// Show figures: memories by layer and kind, or what the calls have cost
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ fn memories(app: &App) -> Result<()> {
 }
 
 fn cost(app: &App) -> Result<()> {
-    let (lines, problems) = ledger::read(&app.state().join("ledger.jsonl"))?;
+    let (lines, problems) = ledger::read(&backend::ledger_of(&app.home))?;
     for problem in &problems {
         app.ui.warn(&problem.to_string());
     }

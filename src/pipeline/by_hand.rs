@@ -52,9 +52,7 @@ pub fn memory(wish: &Wish, id: Id, now: &str) -> Result<Memory> {
         None => Layer::Working,
     };
     let fields = || [Some(&wish.text), wish.why.as_ref(), wish.topic.as_ref()].into_iter().flatten().chain(&wish.keywords);
-    if fields().any(|field| redact::has_secret(field)) {
-        return Err(usage("that looks like a secret, and secrets are not stored", "say where the secret is kept instead"));
-    }
+    refuse_secrets(fields())?;
     if fields().any(|field| tags::is_injected(field)) {
         return Err(usage(
             "that is text which a program put into the conversation, and it is not remembered again",
@@ -84,6 +82,17 @@ pub fn memory(wish: &Wish, id: Id, now: &str) -> Result<Memory> {
     memory.origin = Origin::Manual;
     memory.created = Some(now.to_owned());
     Ok(memory)
+}
+
+/// Checks that no text which a person wrote for a memory holds a secret.
+///
+/// # Errors
+/// [`Kind::Usage`] if one does.
+pub fn refuse_secrets<'a>(mut texts: impl Iterator<Item = &'a String>) -> Result<()> {
+    if texts.any(|text| redact::has_secret(text)) {
+        return Err(usage("that looks like a secret, and secrets are not stored", "say where the secret is kept instead"));
+    }
+    Ok(())
 }
 
 /// One line, single spaces.
