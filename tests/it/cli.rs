@@ -6,11 +6,10 @@
 //! as pointer = value pairs, and `save` = { NAME = pointer } to use `$NAME` in later steps.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::support::{World, fixture};
+use crate::support::{self, World, fixture};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,24 +44,10 @@ struct Step {
 
 #[test]
 fn stories() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/cli");
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("cases").flatten().map(|e| e.path()).collect();
-    files.sort();
-    assert!(!files.is_empty());
-    let only = std::env::var("CASE").ok();
-    let mut failed = Vec::new();
-    for path in files {
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        if only.as_ref().is_some_and(|o| *o != name) {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).expect("a case");
-        let case: Case = toml::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
-        if let Err(what) = tell(&case) {
-            failed.push(format!("{name} ({}): {what}", case.about));
-        }
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+    support::cases("cli", |name, text| {
+        let case: Case = toml::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        tell(&case).map_err(|what| format!("({}): {what}", case.about))
+    });
 }
 
 /// Plays one story; the error says which step failed and shows what was printed.

@@ -8,7 +8,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -16,7 +15,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::support::{self, World};
 
 /// How long an answer may take before a test gives up; no test needs it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -130,23 +129,7 @@ impl Drop for Talk {
 
 #[test]
 fn talks() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/mcp");
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("cases").flatten().map(|e| e.path()).collect();
-    files.sort();
-    assert!(!files.is_empty());
-    let only = std::env::var("CASE").ok();
-    let mut failed = Vec::new();
-    for path in files {
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        if only.as_ref().is_some_and(|o| *o != name) {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).expect("a case");
-        if let Err(what) = play(&text) {
-            failed.push(format!("{name}: {what}"));
-        }
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+    support::cases("mcp", |_, text| play(text));
 }
 
 fn play(text: &str) -> Result<(), String> {

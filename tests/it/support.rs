@@ -149,3 +149,24 @@ pub fn shared() -> Option<PathBuf> {
 pub fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
+
+/// Plays every file of `tests/cases/FOLDER` (or the one that `CASE` names) and fails with all that went wrong.
+pub fn cases(folder: &str, play: impl Fn(&str, &str) -> Result<(), String>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(folder);
+    let mut files: Vec<_> = std::fs::read_dir(folder).expect("cases").flatten().map(|e| e.path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    let only = std::env::var("CASE").ok();
+    let mut failed = Vec::new();
+    for path in files {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        if only.as_ref().is_some_and(|o| *o != name) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a case");
+        if let Err(what) = play(&name, &text) {
+            failed.push(format!("{name}: {what}"));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
