@@ -49,6 +49,11 @@ impl Env {
         Ok(Self { vars, cwd, zone, fixed, seed: RefCell::new(seed) })
     }
 
+    /// The time zone of dates.
+    pub fn zone(&self) -> TimeZone {
+        self.zone.clone()
+    }
+
     /// A variable; empty counts as unset.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str).filter(|v| !v.is_empty())

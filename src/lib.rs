@@ -15,6 +15,7 @@ pub mod model;
 pub mod pipeline;
 pub mod recall;
 pub mod reconcile;
+pub mod repo;
 pub mod store;
 pub mod text;
 pub mod transcript;

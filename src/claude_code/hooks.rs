@@ -2,6 +2,7 @@
 //!
 //! No network, no runtime, no fsync where memories are only read. The caller keeps the deadline and prints.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -16,8 +17,10 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::model::{Id, Plan, RelationType};
 use crate::pipeline::search::Searcher;
+use crate::pipeline::staleness;
 use crate::recall::search::{self, Hit, SearchOptions};
 use crate::recall::{self, Budget, Request};
+use crate::repo::Repo;
 use crate::store::{self, Entry, GLOBAL, LeftOut, Snapshot, Store, disk, identity, layout};
 use crate::text::words::Language;
 use crate::text::{tags, tokens};
@@ -190,6 +193,13 @@ impl Place {
         self.project.as_deref().into_iter().chain([GLOBAL])
     }
 
+    /// The work tree that the project's memories speak of.
+    fn repo(&self, hook: Hook<'_>) -> Option<Repo> {
+        self.project.as_ref()?;
+        let root = identity::root_of(&self.cwd);
+        Some(Repo::at(&root.folder, root.is_repository(), hook.env.zone()))
+    }
+
     fn name(&self) -> &str {
         self.project.as_deref().unwrap_or(GLOBAL)
     }
@@ -210,6 +220,8 @@ struct Told {
     text: String,
     ids: Vec<Id>,
     left_out: Vec<LeftOut>,
+    /// Files of the repository that the memories name, with the times of their last write.
+    files: BTreeMap<String, Option<String>>,
 }
 
 fn told(hook: Hook<'_>, place: &Place) -> Result<Told> {
@@ -219,16 +231,27 @@ fn told(hook: Hook<'_>, place: &Place) -> Result<Told> {
     let folder = layout::state(hook.home).join("cache");
     let file = folder.join(format!("start-{}.json", place.name()));
     let kept = std::fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Told>(&bytes).ok());
-    if let Some(kept) = kept.filter(|k| k.key == key) {
+    let repo = place.repo(hook);
+    let same_files = |k: &Told| repo.as_ref().is_none_or(|repo| staleness::still(&k.files, repo));
+    if let Some(kept) = kept.filter(|k| k.key == key && same_files(k)) {
         return Ok(kept);
     }
     let snapshots = place.names().map(|name| lasting(hook, store, name)).collect::<Result<Vec<Snapshot>>>()?;
     let refs: Vec<&Snapshot> = snapshots.iter().collect();
     let request = Request { budget: Budget::HOOK, language: language(hook.config), ..Request::new(today) };
-    let injection = recall::inject(&refs, &request);
+    let mut injection = recall::inject(&refs, &request);
+    let mut files = BTreeMap::new();
+    if let Some(repo) = &repo {
+        let memories = staleness::said(&refs, &injection);
+        files = staleness::stamps(memories.iter().copied(), repo);
+        let aged = staleness::aged(memories, repo, &request.today);
+        if !aged.is_empty() {
+            injection = recall::inject(&refs, &Request { aged, ..request });
+        }
+    }
     let left_out = injection.left_out.iter().take(RECEIPT).map(|l| LeftOut { id: l.id.clone(), why: l.reason.words().to_owned() });
     let left_out = left_out.collect();
-    let told = Told { key, ids: injection.items.into_iter().map(|i| i.id).collect(), left_out, text: injection.text };
+    let told = Told { key, ids: injection.items.into_iter().map(|i| i.id).collect(), left_out, text: injection.text, files };
     if !told.text.is_empty()
         && let Ok(bytes) = serde_json::to_vec(&told)
     {
@@ -335,8 +358,15 @@ fn prompt(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) ->
     let snapshots = names.iter().map(|name| found_in(place, name, &hits)).collect::<Result<Vec<Snapshot>>>()?;
     let refs: Vec<&Snapshot> = snapshots.iter().collect();
     let ids: Vec<Id> = hits.into_iter().map(|h| h.id).collect();
-    let wanted = recall::digest::Wanted { ids: &ids, most, today: &hook.env.today(), language: language(hook.config) };
-    let digest = recall::digest::digest(&refs, &wanted);
+    let wanted =
+        recall::digest::Wanted { ids: &ids, most, today: &hook.env.today(), language: language(hook.config), aged: BTreeMap::new() };
+    let mut digest = recall::digest::digest(&refs, &wanted);
+    if let Some(repo) = place.repo(hook) {
+        let aged = staleness::aged(staleness::said(&refs, &digest), &repo, wanted.today);
+        if !aged.is_empty() {
+            digest = recall::digest::digest(&refs, &recall::digest::Wanted { aged, ..wanted });
+        }
+    }
     if digest.text.is_empty() {
         return Ok(());
     }
@@ -358,7 +388,7 @@ fn found_in(place: &Place, name: &str, hits: &[Hit]) -> Result<Snapshot> {
             return place.store.snapshot(name);
         }
         let (file, line) = (hit.record.file.clone().unwrap_or_default(), hit.record.line.unwrap_or_default());
-        snapshot.entries.push(Entry { memory, file, line });
+        snapshot.entries.push(Entry { line, ..Entry::new(memory, file) });
     }
     Ok(snapshot)
 }

@@ -10,6 +10,8 @@ use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::{MemoryRecord, Plan};
 use crate::model::{Code, Id, Layer, Memory};
+use crate::pipeline::staleness;
+use crate::repo::Repo;
 pub use crate::store::identity::Here;
 use crate::store::{ADOPT, Entry, GLOBAL, Receipt, Snapshot, Store};
 
@@ -131,6 +133,12 @@ impl<'a> App<'a> {
             Err(error) if !there()? => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// The work tree that the first of these projects' memories speak of, if it can be found.
+    pub fn repo(&self, snapshots: &[Snapshot]) -> Option<Repo> {
+        let roots = &snapshots.first()?.catalogue.project.roots;
+        staleness::repo_of(&self.env.cwd, roots, self.env.zone())
     }
 
     /// A plan for a project, as read by this snapshot.

@@ -1,5 +1,7 @@
 //! `inject`: the right memories, to the clipboard or stdout.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -9,6 +11,7 @@ use super::ui::{count, paint, style};
 use crate::clipboard;
 use crate::error::{Error, Kind, Result};
 use crate::model::{Change, Id};
+use crate::pipeline::staleness;
 use crate::recall::{self, Budget, Injection, Mode, Reason, Request};
 use crate::store::{self, LeftOut, Snapshot, Store};
 use crate::text::words::Language;
@@ -46,7 +49,7 @@ impl InjectArgs {
             _ => None,
         };
         let budget = Budget::Tokens(self.budget.unwrap_or(app.config.number("inject.budget") as usize));
-        Ok(Request { mode, keywords: self.keyword.clone(), budget, today: app.env.today(), language })
+        Ok(Request { mode, keywords: self.keyword.clone(), budget, today: app.env.today(), language, aged: BTreeMap::new() })
     }
 
     /// Runs it.
@@ -54,13 +57,13 @@ impl InjectArgs {
         let request = self.request(app)?;
         let store = app.store()?;
         let mut snapshots = trusted(app, &store)?;
-        let mut injection = inject(&snapshots, &request);
+        let mut injection = inject(app, &snapshots, &request);
         if !injection.conflicts.is_empty() {
             let pairs = count(injection.conflicts.len(), "pair of memories disagrees", "pairs of memories disagree");
             app.ui.warn(&format!("{pairs}; both sides are shown as a question"));
             if app.ui.can_ask() && !self.print && review::settle_pairs(app, &store, &injection.conflicts)? {
                 snapshots = trusted(app, &store)?;
-                injection = inject(&snapshots, &request);
+                injection = inject(app, &snapshots, &request);
             }
         }
         for problem in snapshots.iter().flat_map(|s| &s.problems) {
@@ -144,9 +147,15 @@ fn trusted(app: &App, store: &Store) -> Result<Vec<Snapshot>> {
     Ok(snapshots)
 }
 
-fn inject(snapshots: &[Snapshot], request: &Request) -> Injection {
+/// The text, with a word on memories that name files which changed since.
+fn inject(app: &App, snapshots: &[Snapshot], request: &Request) -> Injection {
     let refs: Vec<&Snapshot> = snapshots.iter().collect();
-    recall::inject(&refs, request)
+    let injection = recall::inject(&refs, request);
+    let aged = app.repo(snapshots).map(|repo| staleness::aged(staleness::said(&refs, &injection), &repo, &request.today));
+    match aged.filter(|aged| !aged.is_empty()) {
+        Some(aged) => recall::inject(&refs, &Request { aged, ..request.clone() }),
+        None => injection,
+    }
 }
 
 fn json_of(injection: &Injection) -> serde_json::Map<String, Value> {

@@ -7,6 +7,7 @@ use super::ui::{Ui, count, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::MemoryRecord;
 use crate::model::{self, Layer, Memory, State};
+use crate::reconcile::links::Web;
 use crate::store::{Entry, GLOBAL, Snapshot};
 use crate::text::words;
 
@@ -186,6 +187,9 @@ fn show(ui: &Ui, snapshot: &Snapshot, entry: &Entry) {
     for relation in &memory.relations {
         let other = snapshot.entry(&relation.id).map(|e| format!("  {}", e.memory.summary)).unwrap_or_default();
         row(relation.kind.name(), Some(format!("{}{other}", relation.id)));
+    }
+    for other in Web::of([snapshot]).backlinks(&memory.id) {
+        row("linked by", Some(format!("{}  {}", other.memory.id, other.memory.summary)));
     }
     for evidence in &memory.evidence {
         let place = evidence.session.as_deref().map(|s| format!("{s} ")).unwrap_or_default();

@@ -5,10 +5,12 @@ pub mod ui;
 mod app;
 mod backup;
 mod belongs;
+mod check;
 mod config;
 mod doctor;
 mod edit;
 mod forget;
+mod graph;
 mod history;
 mod hook;
 mod ingest;
@@ -119,6 +121,8 @@ commands! {
     Redo(history::RedoArgs),
     History(history::HistoryArgs),
     Verify(history::VerifyArgs),
+    Check(check::CheckArgs),
+    Graph(graph::GraphArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
     Reindex(search::ReindexArgs),

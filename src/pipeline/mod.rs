@@ -11,6 +11,7 @@ pub mod prepare;
 pub mod search;
 pub mod settle;
 pub mod sources;
+pub mod staleness;
 pub mod turns;
 
 use crate::error::{Error, Problem};

@@ -1,8 +1,8 @@
 //! A few lines for one prompt: the memories that it matched, best first, without what a session has been told already.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Budget, Injection, Mode, Request, render, report, select};
+use super::{Aged, Budget, Injection, Mode, Request, render, report, select};
 use crate::model::Id;
 use crate::store::{Catalogue, Snapshot};
 use crate::text::words::Language;
@@ -21,13 +21,16 @@ pub struct Wanted<'a> {
     pub today: &'a str,
     /// Language of the opening; `None`: that of the memories.
     pub language: Option<Language>,
+    /// What the repository says against memories.
+    pub aged: BTreeMap<Id, Aged>,
 }
 
 /// The text for a prompt; no bytes if nothing that matches still holds. What is in dispute is shown with its other side.
 pub fn digest(snapshots: &[&Snapshot], wanted: &Wanted<'_>) -> Injection {
     let few: Vec<Snapshot> = snapshots.iter().map(|s| around(s, wanted.ids)).collect();
     let few: Vec<&Snapshot> = few.iter().collect();
-    let request = Request { mode: Mode::Matching, budget: BUDGET, language: wanted.language, ..Request::new(wanted.today) };
+    let (language, aged) = (wanted.language, wanted.aged.clone());
+    let request = Request { mode: Mode::Matching, budget: BUDGET, language, aged, ..Request::new(wanted.today) };
     let mut selection = select::select(&few, &request);
     let rank = |pick: &select::Pick<'_>| {
         let places = pick.members.iter().filter_map(|k| wanted.ids.iter().position(|id| *id == k.memory.id));

@@ -4,10 +4,13 @@
 
 pub mod digest;
 pub mod escape;
+pub mod graph;
 pub mod render;
 pub mod score;
 pub mod search;
 pub mod select;
+
+use std::collections::BTreeMap;
 
 use crate::model::Id;
 use crate::store::Snapshot;
@@ -84,6 +87,17 @@ impl Budget {
     }
 }
 
+/// A memory that names a file which changed after it was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aged {
+    /// Days from the day it was said to the day of the request.
+    pub days: i32,
+    /// The file.
+    pub name: String,
+    /// Whether the file is not there any more.
+    pub gone: bool,
+}
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -97,12 +111,21 @@ pub struct Request {
     pub today: String,
     /// Language of headings; `None`: that of most memories.
     pub language: Option<Language>,
+    /// What the repository says against memories; filled in where one is known.
+    pub aged: BTreeMap<Id, Aged>,
 }
 
 impl Request {
     /// A standard request without filter.
     pub fn new(today: impl Into<String>) -> Self {
-        Self { mode: Mode::Standard, keywords: Vec::new(), budget: Budget::STANDARD, today: today.into(), language: None }
+        Self {
+            mode: Mode::Standard,
+            keywords: Vec::new(),
+            budget: Budget::STANDARD,
+            today: today.into(),
+            language: None,
+            aged: BTreeMap::new(),
+        }
     }
 }
 
@@ -213,7 +236,7 @@ pub fn inject(snapshots: &[&Snapshot], request: &Request) -> Injection {
 /// Takes picks best first as long as they fit; `more` is the largest count the last line could have to name.
 fn fit<'a>(picks: &'a [select::Pick<'a>], frame: &render::Frame<'_>, budget: Budget, more: usize) -> Vec<render::Line<'a>> {
     let mut used = budget.size(&frame.text(&[], more));
-    let mut headings = std::collections::BTreeMap::new();
+    let mut headings = BTreeMap::new();
     let (mut chosen, mut misfits) = (Vec::new(), 0);
     for pick in picks {
         let Some(line) = frame.line(pick, budget) else { continue };
@@ -236,7 +259,7 @@ fn fit<'a>(picks: &'a [select::Pick<'a>], frame: &render::Frame<'_>, budget: Bud
 }
 
 /// Rows so far under each heading.
-type Headings = std::collections::BTreeMap<(select::Section, bool, String), usize>;
+type Headings = BTreeMap<(select::Section, bool, String), usize>;
 
 /// What a row adds to the headings: a topic has one from its second entry on; before, it stands under the general one.
 fn heading_cost(row: &render::Row<'_>, so_far: &Headings, frame: &render::Frame<'_>, budget: Budget) -> usize {

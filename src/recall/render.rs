@@ -123,6 +123,10 @@ impl Words {
         add("lapses_when", memory.lapses_when.as_deref());
         add("scope", memory.scope.as_deref().filter(|s| *s != "global" && *s != known.project));
         add("branch", memory.branch.as_deref().filter(|_| memory.layer == Layer::Transient));
+        if let Some(aged) = known.aged {
+            let phrase = if aged.gone { "aged_gone" } else { "aged" };
+            details.push(self.fill(phrase, &[("days", &aged.days.to_string()), ("name", &self.safe(&aged.name, TOPIC))]));
+        }
         if details.is_empty() {
             return String::new();
         }

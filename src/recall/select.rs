@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 
-use super::{LeftOut, Mode, Reason, Request, score};
+use super::{Aged, LeftOut, Mode, Reason, Request, score};
 use crate::model::{Id, Kind, Layer, Memory, RelationType, State, Validity};
 use crate::store::Snapshot;
 
@@ -26,6 +26,8 @@ pub struct Known<'a> {
     pub day: Option<Date>,
     /// How many of the request's keywords it matches.
     pub matched: usize,
+    /// What the repository says against it.
+    pub aged: Option<&'a Aged>,
 }
 
 /// One thing to say: a memory, or several that disagree and are never shown apart.
@@ -79,8 +81,8 @@ pub struct Selection<'a> {
 }
 
 /// Sorts the store into what may be said, best first, and what not.
-pub fn select<'a>(snapshots: &[&'a Snapshot], request: &Request) -> Selection<'a> {
-    let all = collect(snapshots, &request.keywords);
+pub fn select<'a>(snapshots: &[&'a Snapshot], request: &'a Request) -> Selection<'a> {
+    let all = collect(snapshots, request);
     let links = Links::of(snapshots, &all, &request.today);
     let verdict = |known: &Known<'_>| verdict(known, request, links.superseded.contains(&known.memory.id));
 
@@ -120,9 +122,9 @@ pub fn select<'a>(snapshots: &[&'a Snapshot], request: &Request) -> Selection<'a
 }
 
 /// Every memory by id. Ids are unique in a home; should two projects share one, the first snapshot's counts.
-fn collect<'a>(snapshots: &[&'a Snapshot], keywords: &[String]) -> BTreeMap<&'a Id, Known<'a>> {
+fn collect<'a>(snapshots: &[&'a Snapshot], request: &'a Request) -> BTreeMap<&'a Id, Known<'a>> {
     let mut all = BTreeMap::new();
-    let keywords: Vec<score::Keyword> = keywords.iter().map(|k| score::Keyword::of(k)).collect();
+    let keywords: Vec<score::Keyword> = request.keywords.iter().map(|k| score::Keyword::of(k)).collect();
     for snapshot in snapshots {
         for entry in &snapshot.entries {
             let memory = &entry.memory;
@@ -132,6 +134,7 @@ fn collect<'a>(snapshots: &[&'a Snapshot], keywords: &[String]) -> BTreeMap<&'a 
                 hits: snapshot.catalogue.memories.get(memory.id.as_str()).map_or(0, |u| u.hits),
                 day: memory.day(),
                 matched: score::matched(&keywords, memory),
+                aged: request.aged.get(&memory.id),
             });
         }
     }

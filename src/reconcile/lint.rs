@@ -367,7 +367,7 @@ mod tests {
 
     fn key(summary: &str) -> String {
         let memory = Memory::new(Id::from_bits(7), Layer::Working, Says::Decision, summary);
-        let entries = vec![Entry { memory, file: String::new(), line: 1 }];
+        let entries = vec![Entry::new(memory, "")];
         let found = lint(&Snapshot { entries, ..Snapshot::default() }, "2025-06-12");
         found.last().map(|p| p.key.clone()).unwrap_or_default()
     }

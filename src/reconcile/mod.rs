@@ -8,6 +8,7 @@ mod claim;
 pub mod conflict;
 pub mod decay;
 pub mod duplicate;
+pub mod links;
 pub mod lint;
 mod merge;
 pub mod neighbours;

@@ -37,6 +37,7 @@ pub use verify::{EDITED, Finding, Severity};
 use crate::error::{Error, Kind, Problem, Result};
 use crate::model::plan::{Base, MemoryRecord};
 use crate::model::{Change, Id, Memory, Plan};
+use crate::text::links;
 use apply::Draft;
 use journal::{FileSwap, Lock};
 
@@ -55,6 +56,23 @@ pub struct Entry {
     pub file: String,
     /// 1-based line of its heading.
     pub line: u64,
+    /// What its text leads to with `[[…]]`, as written (`text::links`).
+    pub links: Vec<String>,
+}
+
+impl Entry {
+    /// An entry in memory: at the first line of `file`, with the links of its own fields.
+    pub fn new(memory: Memory, file: impl Into<String>) -> Self {
+        let texts = [Some(&memory.summary), memory.reason.as_ref(), memory.rejected.as_ref(), memory.how_to_apply.as_ref()];
+        let links = texts.into_iter().flatten().flat_map(|text| links::targets(text)).map(str::to_owned).collect();
+        Self { memory, file: file.into(), line: 1, links }
+    }
+
+    /// An entry of a file, as it was read there.
+    fn of(view: &markdown::View<'_>, file: &str) -> Self {
+        let links = links::targets(view.text).map(str::to_owned).collect();
+        Self { memory: view.entry.memory.clone(), file: file.to_owned(), line: view.line, links }
+    }
 }
 
 /// An entry whose block cannot be read: still there to be searched as text.

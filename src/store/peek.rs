@@ -71,7 +71,7 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
         let document = Document::parse(text, layer);
         for view in document.entries().filter(|v| v.entry.readable) {
             if view.entry.id.is_some() {
-                snapshot.entries.push(Entry { memory: view.entry.memory.clone(), file: shown.clone(), line: view.line });
+                snapshot.entries.push(Entry::of(&view, &shown));
             } else {
                 snapshot.problems.push(read::problem("no_id", shown.clone(), "typed by hand; it gets its id at the next change"));
             }

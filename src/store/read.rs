@@ -342,8 +342,7 @@ impl Project {
                         snapshot.problems.push(at("duplicate_id", "a copy of an entry; it gets its own id at the next change"));
                     }
                     Some(_) => {
-                        let entry = Entry { memory: view.entry.memory.clone(), file: shown.clone(), line: view.line };
-                        snapshot.entries.push(entry);
+                        snapshot.entries.push(Entry::of(&view, &shown));
                     }
                 }
             }

@@ -9,6 +9,7 @@ use super::read::{self, Project};
 use super::{Store, layout, sha256};
 use crate::error::{Problem, Result};
 use crate::model::{Id, Kind, Memory, Origin};
+use crate::text::links;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +38,7 @@ pub const EDITED: &str = "edited_quotes";
 const SEVERITIES: &[(&str, Severity)] = &[
     ("hand_edit", Severity::Note),
     (EDITED, Severity::Note),
+    ("foreign_link", Severity::Note),
     ("no_id", Severity::Note),
     ("catalogue_rebuilt", Severity::Error),
     ("encoding", Severity::Error),
@@ -69,8 +71,7 @@ impl Store {
             projects.push(project);
         }
         // Links may lead into another project, such as from a project to a global memory.
-        let known: BTreeSet<&Id> =
-            projects.iter().flat_map(|p| p.documents.values()).flat_map(|d| d.entries()).filter_map(|v| v.entry.id.as_ref()).collect();
+        let known = Known::of(projects.iter().flat_map(|p| p.documents.values()).flat_map(|d| d.entries()));
         for project in &projects {
             check_project(project, &known, &mut problems);
         }
@@ -94,7 +95,24 @@ impl Store {
     }
 }
 
-fn check_project(project: &Project, known: &BTreeSet<&Id>, problems: &mut Vec<Problem>) {
+/// What a link can lead to.
+struct Known<'a> {
+    ids: BTreeSet<&'a Id>,
+    slugs: BTreeSet<String>,
+}
+
+impl<'a> Known<'a> {
+    fn of(views: impl Iterator<Item = View<'a>>) -> Self {
+        let mut known = Self { ids: BTreeSet::new(), slugs: BTreeSet::new() };
+        for view in views {
+            known.ids.extend(&view.entry.id);
+            known.slugs.insert(links::slug(&view.entry.memory.summary));
+        }
+        known
+    }
+}
+
+fn check_project(project: &Project, known: &Known<'_>, problems: &mut Vec<Problem>) {
     let mut places: BTreeMap<&Id, String> = BTreeMap::new();
     let marked = project.catalogue.memories.iter().filter(|(_, m)| m.edited).filter_map(|(id, _)| Id::parse(id));
     let changed = project.documents.keys().flat_map(|file| project.hand_edits(file)).filter_map(|v| v.entry.id.clone());
@@ -133,7 +151,7 @@ fn check_project(project: &Project, known: &BTreeSet<&Id>, problems: &mut Vec<Pr
     }
     for pair in project.catalogue.conflicts.iter().filter(|c| c.state == "pending") {
         for id in [&pair.older, &pair.newer] {
-            if Id::parse(id).is_none_or(|id| !known.contains(&id)) {
+            if Id::parse(id).is_none_or(|id| !known.ids.contains(&id)) {
                 let file = format!("{}/{}", project.name, layout::INDEX);
                 problems.push(read::problem("dead_link", file, format!("a pending conflict names {id}, which is not there")));
             }
@@ -141,14 +159,18 @@ fn check_project(project: &Project, known: &BTreeSet<&Id>, problems: &mut Vec<Pr
     }
 }
 
-fn check_entry(view: &View<'_>, known: &BTreeSet<&Id>, say: &mut dyn FnMut(&'static str, String)) {
+fn check_entry(view: &View<'_>, known: &Known<'_>, say: &mut dyn FnMut(&'static str, String)) {
     let memory = &view.entry.memory;
-    for relation in memory.relations.iter().filter(|r| !known.contains(&r.id)) {
+    for relation in memory.relations.iter().filter(|r| !known.ids.contains(&r.id)) {
         say("dead_link", format!("{} leads to {}, which is not there", relation.kind, relation.id));
     }
-    // Only ids are checked: a slug may name a note of another tool.
-    for id in links(view.text).filter(|id| !known.contains(id)) {
-        say("dead_link", format!("[[{id}]] leads nowhere"));
+    for name in links::targets(view.text) {
+        match Id::parse(name) {
+            Some(id) if !known.ids.contains(&id) => say("dead_link", format!("[[{id}]] leads nowhere")),
+            // It may name a note of another tool.
+            None if !known.slugs.contains(&links::slug(name)) => say("foreign_link", format!("[[{name}]] names no memory here")),
+            _ => {}
+        }
     }
     if needs_quote(memory) && memory.evidence.is_empty() {
         say("no_quote", format!("an extracted {} without the words that prove it", memory.kind));
@@ -159,9 +181,4 @@ fn check_entry(view: &View<'_>, known: &BTreeSet<&Id>, say: &mut dyn FnMut(&'sta
 fn needs_quote(memory: &Memory) -> bool {
     let extracted = matches!(memory.origin, Origin::Claude | Origin::ClaudeCode | Origin::Rules);
     extracted && matches!(memory.kind, Kind::Decision | Kind::Preference | Kind::Convention)
-}
-
-/// Ids in `[[…]]`.
-fn links(text: &str) -> impl Iterator<Item = Id> {
-    text.split("[[").skip(1).filter_map(|rest| Id::parse(rest.split_once("]]")?.0))
 }

@@ -7,6 +7,8 @@ pub mod amounts;
 pub mod clean;
 pub mod dates;
 pub mod gate;
+pub mod links;
+pub mod mentions;
 mod pasted;
 pub mod phrases;
 pub mod polarity;

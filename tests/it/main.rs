@@ -22,6 +22,7 @@ mod recall;
 mod reconcile;
 mod rules;
 mod search;
+mod staleness;
 mod store;
 mod store_edits;
 mod store_projects;

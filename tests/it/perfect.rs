@@ -127,7 +127,7 @@ impl Play {
     fn put(&mut self, memory: Memory) {
         match self.snapshot.entries.iter_mut().find(|e| e.memory.id == memory.id) {
             Some(entry) => entry.memory = memory,
-            None => self.snapshot.entries.push(Entry { memory, file: String::new(), line: 1 }),
+            None => self.snapshot.entries.push(Entry::new(memory, "")),
         }
     }
 

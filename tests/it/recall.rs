@@ -66,7 +66,7 @@ fn snapshot(project: &str, records: &[MemoryRecord]) -> Snapshot {
         let id = Id::parse(&record.id).unwrap_or_else(|| panic!("no id: {:?}", record.id));
         let uses = MemoryUse { hits: record.hits, last_access: record.last_access.clone(), ..MemoryUse::default() };
         catalogue.memories.insert(record.id.clone(), uses);
-        Entry { memory: record.to_memory(id).unwrap(), file: format!("{project}/working-memory.md"), line: 1 }
+        Entry::new(record.to_memory(id).unwrap(), format!("{project}/working-memory.md"))
     };
     let entries = records.iter().map(entry).collect();
     Snapshot { project: project.to_owned(), entries, catalogue, ..Snapshot::default() }

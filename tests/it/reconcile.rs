@@ -162,7 +162,7 @@ struct Store(Snapshot);
 
 impl Store {
     fn with(memories: Vec<Memory>) -> Self {
-        let entries = memories.into_iter().map(|memory| Entry { memory, file: String::new(), line: 1 }).collect();
+        let entries = memories.into_iter().map(|memory| Entry::new(memory, "")).collect();
         Self(Snapshot { entries, ..Snapshot::default() })
     }
 

@@ -1,0 +1,156 @@
+//! What memories name, against a repository with a history of known days.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::World;
+
+/// A repository whose commits have days; `None`, and a word, where git is missing.
+struct Repository(World);
+
+impl Repository {
+    fn new() -> Option<Self> {
+        if Command::new("git").arg("--version").output().is_err() {
+            eprintln!("skipped: git is not here");
+            return None;
+        }
+        let repository = Self(World::new());
+        repository.git("2026-01-01", &["init", "-q", "-b", "main", "."]);
+        Some(repository)
+    }
+
+    fn git(&self, day: &str, args: &[&str]) {
+        let time = format!("{day}T12:00:00Z");
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]).args(args);
+        git.current_dir(self.0.cwd()).env("GIT_AUTHOR_DATE", &time).env("GIT_COMMITTER_DATE", &time);
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        let done = git.output().expect("git runs");
+        assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    fn commit(&self, day: &str, files: &[(&str, &str)]) {
+        for (name, content) in files {
+            self.0.file(name, content);
+        }
+        self.git(day, &["add", "-A"]);
+        self.git(day, &["commit", "-q", "-m", "change"]);
+    }
+
+    /// Remembers something on a day, and gives its id.
+    fn said(&self, day: &str, text: &str) -> String {
+        let row = format!("{}\n", serde_json::json!({"summary": text, "kind": "fact", "created": format!("{day}T10:00:00Z")}));
+        let ran = self.0.pipe(&["import", "--json", "-"], &row).ok().json();
+        ran["memories"][0]["id"].as_str().expect("an id").to_owned()
+    }
+
+    fn check(&self) -> Vec<Value> {
+        let ran = self.0.run(&["check", "--json"]).ok().json();
+        ran["checked"].as_array().expect("rows").clone()
+    }
+}
+
+fn states(row: &Value) -> Vec<String> {
+    let mention = |m: &Value| format!("{} {}", m["name"].as_str().unwrap_or_default(), m["state"].as_str().unwrap_or_default());
+    row["mentions"].as_array().expect("mentions").iter().map(mention).collect()
+}
+
+#[test]
+fn what_is_named_is_fresh_changed_or_gone() {
+    let Some(repository) = Repository::new() else { return };
+    let files = [
+        ("src/pay.rs", "pub fn verify_signature() {}\n"),
+        ("src/old.rs", "pub fn legacy_hash() {}\n"),
+        ("src/still.rs", "fn quiet_helper() {}\n"),
+        ("package.json", r#"{"scripts": {"build": "tsc"}, "dependencies": {"react": "^18.2.0"}}"#),
+    ];
+    repository.commit("2026-02-01", &files);
+    let pay = repository.said("2026-03-01", "回调校验在 src/pay.rs 的 verify_signature() 里");
+    let old = repository.said("2026-03-01", "Hashes are made by legacy_hash in src/old.rs");
+    let still = repository.said("2026-03-01", "quiet_helper lives in still.rs");
+    let tools = repository.said("2026-03-01", "前端用 npm run build 和 npm run lint，React 17");
+    let plan = repository.said("2026-03-01", "The importer will go to src/import.rs");
+    repository.said("2026-03-01", "Deploys go out on Tuesdays");
+    repository.commit("2026-04-02", &[("src/pay.rs", "pub fn verify_signature() { /* now with HMAC */ }\n")]);
+    repository.git("2026-04-03", &["rm", "-q", "src/old.rs"]);
+    repository.git("2026-04-03", &["commit", "-q", "-m", "drop"]);
+
+    let rows = repository.check();
+    let of = |id: &str| rows.iter().find(|r| r["id"] == id).unwrap_or_else(|| panic!("{id} in {rows:?}"));
+    assert_eq!(rows.len(), 5, "what names nothing is not checked: {rows:?}");
+    assert_eq!(states(of(&pay)), ["src/pay.rs changed", "verify_signature fresh"]);
+    assert_eq!(of(&pay)["mentions"][0]["since"], "2026-04-02");
+    assert_eq!(states(of(&old)), ["src/old.rs gone", "legacy_hash gone"]);
+    assert_eq!(states(of(&still)), ["still.rs fresh", "quiet_helper fresh"]);
+    assert_eq!(states(of(&tools)), ["npm run build fresh", "npm run lint gone", "react 17 changed"]);
+    assert_eq!(of(&tools)["mentions"][2]["now"], "18.2.0");
+    assert_eq!(states(of(&plan)), ["src/import.rs unknown"]);
+
+    let shown = repository.0.run(&["check"]).ok();
+    assert!(shown.out.contains("src/old.rs went on 2026-04-03, 33 days after this was said"), "{}", shown.out);
+    assert!(shown.err.contains("1 fresh, 1 changed, 2 gone, 1 unknown"), "{}", shown.err);
+    repository.0.run(&["check", "--exit-code"]).fails(1, "names what is not as it was".replace("names", "name").as_str());
+    repository.0.run(&["check", "--exit-code", &still]).ok();
+}
+
+#[test]
+fn an_injection_says_it_only_where_it_matters() {
+    let Some(repository) = Repository::new() else { return };
+    repository.commit("2026-02-01", &[("src/pay.rs", "one\n"), ("src/still.rs", "two\n"), ("src/old.rs", "three\n")]);
+    repository.said("2026-03-01", "Refunds are in src/pay.rs");
+    repository.said("2026-03-01", "Retries are in src/still.rs");
+    repository.said("2026-03-01", "Hashes are in src/old.rs");
+    let before = repository.0.run(&["inject", "--print"]).ok().out;
+    assert!(!before.contains("since"), "{before}");
+
+    repository.commit("2026-04-02", &[("src/pay.rs", "one more\n")]);
+    repository.git("2026-04-03", &["rm", "-q", "src/old.rs"]);
+    repository.git("2026-04-03", &["commit", "-q", "-m", "drop"]);
+    let after = repository.0.run(&["inject", "--print"]).ok().out;
+    assert!(after.contains("Refunds are in src/pay.rs (2026-03-01, 106 days old; names src/pay.rs, changed since)"), "{after}");
+    assert!(after.contains("Retries are in src/still.rs (2026-03-01)"), "{after}");
+    assert!(after.contains("names src/old.rs, gone since"), "{after}");
+    assert_eq!(after, repository.0.run(&["inject", "--print"]).ok().out, "the same store, the same bytes");
+
+    // The hook says the same, also from what it keeps between two starts.
+    let input = format!(r#"{{"hook_event_name":"SessionStart","session_id":"s1","source":"startup","cwd":{:?}}}"#, repository.0.cwd());
+    let start = || repository.0.pipe(&["hook", "SessionStart"], &input).ok().out;
+    assert!(start().contains("names src/pay.rs, changed since"), "{}", start());
+    std::fs::remove_file(repository.0.cwd().join("src/still.rs")).expect("a file");
+    repository.git("2026-05-01", &["commit", "-q", "-am", "drop"]);
+    assert!(start().contains("names src/still.rs, gone since"), "what was kept is made anew: {}", start());
+    let prompt =
+        input.replace("SessionStart", "UserPromptSubmit").replace(r#""source""#, r#""prompt":"are refunds still in src/pay.rs?","source""#);
+    let told = repository.0.pipe(&["hook", "UserPromptSubmit"], &prompt.replace("s1", "s2")).ok().out;
+    assert!(told.contains("names src/pay.rs, changed since"), "{told}");
+}
+
+#[test]
+fn without_git_the_time_of_the_file_speaks() {
+    let world = World::new();
+    std::fs::remove_dir_all(world.cwd().join(".git")).expect("no repository");
+    world.run(&["project", "init", "notes"]).ok();
+    world.run(&["project", "bind", "notes"]).ok();
+    world.file("plan.md", "the plan");
+    let row = |day: &str| format!("{{\"summary\": \"The plan is in plan.md, see gone.md\", \"created\": \"{day}T10:00:00Z\"}}\n");
+    world.pipe(&["import", "-"], &row("2020-01-01")).ok();
+    let rows = world.run(&["check", "--json"]).ok().json();
+    assert_eq!(states(&rows["checked"][0]), ["gone.md unknown", "plan.md changed"], "{rows}");
+}
+
+#[test]
+fn a_hostile_repository_runs_nothing() {
+    let Some(repository) = Repository::new() else { return };
+    repository.commit("2026-02-01", &[("src/pay.rs", "one\n"), (".gitattributes", "*.rs diff=evil\n")]);
+    let trap = repository.0.home().join("trapped");
+    let touch = format!("touch {}", trap.display());
+    for key in ["core.fsmonitor", "diff.evil.textconv", "diff.evil.command", "diff.external", "core.pager", "core.sshCommand"] {
+        repository.git("2026-02-01", &["config", key, &touch]);
+    }
+    repository.said("2026-01-15", "Signatures are checked by missing_symbol in src/pay.rs; --output=x.rs");
+    repository.0.file("src/pay.rs", "two\n");
+    let rows = repository.check();
+    assert!(states(&rows[0]).contains(&"src/pay.rs changed".to_owned()), "{rows:?}");
+    assert!(!trap.exists(), "something of the repository was run");
+}
