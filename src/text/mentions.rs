@@ -19,7 +19,7 @@ pub enum Mention {
         /// What it is called there.
         name: String,
     },
-    /// A dependency or tool with its version: `tokio 1.38`.
+    /// A dependency or tool with its version: `serde 1.38`.
     Version {
         /// In lower case.
         name: String,
@@ -213,7 +213,7 @@ mod tests {
             names("run `make deploy` or pnpm run build:prod; just do it, make sure", "command"),
             ["make deploy", "npm run build:prod"]
         );
-        assert_eq!(names("tokio 1.38 on Node v20, react@18.2.0", "version"), ["node 20", "react 18.2.0", "tokio 1.38"]);
+        assert_eq!(names("serde 1.38 on Node v20, react@18.2.0", "version"), ["node 20", "react 18.2.0", "serde 1.38"]);
         assert_eq!(names("升级到 Spring Boot 3.2", "version"), ["boot 3.2"]);
         assert!(names("on 2025-06-10 we had 10k users, 3/4 done", "version").is_empty());
     }

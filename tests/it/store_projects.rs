@@ -130,6 +130,7 @@ fn verify_names_what_is_wrong() {
         ("dead_link", Severity::Warning),
         ("dead_link", Severity::Warning),
         ("edited_quotes", Severity::Note),
+        ("foreign_link", Severity::Note),
         ("hand_edit", Severity::Note),
         ("hand_edit", Severity::Note),
         ("no_quote", Severity::Warning),

@@ -50,7 +50,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("src/reconcile", &["error", "model", "text", "extract", "store", "reconcile"]),
     ("src/recall", &["error", "model", "text", "store", "recall", "reconcile"]),
     ("src/mcp", &["error", "env", "config", "model", "text", "store", "extract", "reconcile", "recall", "pipeline", "mcp"]),
-    ("src/pipeline", &["error", "env", "config", "model", "text", "transcript", "store", "extract", "reconcile", "recall", "pipeline"]),
+    (
+        "src/pipeline",
+        &["error", "env", "config", "model", "text", "transcript", "store", "extract", "reconcile", "recall", "repo", "pipeline"],
+    ),
+    ("src/repo", &["text", "repo"]),
 ];
 
 #[test]
