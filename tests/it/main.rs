@@ -17,6 +17,7 @@ mod hooks_echo;
 mod install;
 mod mcp;
 mod perfect;
+mod questions;
 mod readme;
 mod recall;
 mod reconcile;

@@ -19,7 +19,7 @@ use claude_mem::text::clean;
 use serde_json::Value;
 
 /// The gold cases, secrets put together from their parts.
-fn cases() -> Vec<Value> {
+pub fn cases() -> Vec<Value> {
     let shared = std::env::var_os("CLAUDE_MEM_SHARED")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")), PathBuf::from);
     let mut files: Vec<PathBuf> = ["cases", "real"]
@@ -44,16 +44,16 @@ fn filled(text: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-fn list(value: &Value) -> &[Value] {
+pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn text(value: &Value) -> &str {
+pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
 /// A session's turns as a transcript reader gives them.
-fn conversation(session: &Value) -> Conversation {
+pub fn conversation(session: &Value) -> Conversation {
     let speaker = |turn: &Value| match text(&turn["role"]) {
         "user" => Speaker::User,
         "assistant" => Speaker::Assistant,
@@ -76,7 +76,7 @@ fn conversation(session: &Value) -> Conversation {
 }
 
 /// The candidate a perfect model gives for one gold.
-fn answer(gold: &Value, conversation: &Conversation) -> Candidate {
+pub fn answer(gold: &Value, conversation: &Conversation) -> Candidate {
     let evidence: Vec<Quote> = list(&gold["evidence"])
         .iter()
         .map(|e| Quote { turn: e["turn"].as_u64().unwrap() as u32 + 1, quote: text(&e["quote"]).to_owned() })
