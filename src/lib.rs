@@ -10,6 +10,7 @@ pub mod config;
 pub mod env;
 pub mod error;
 pub mod extract;
+pub mod foreign;
 pub mod mcp;
 pub mod model;
 pub mod pipeline;

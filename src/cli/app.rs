@@ -240,6 +240,18 @@ impl<'a> App<'a> {
                 found.extend(hits.into_iter().map(|e| (snapshot.clone(), e)));
             }
         }
+        if found.len() > 1
+            && let Some(named) = self.named_project(store)?
+        {
+            found.retain(|(snapshot, _)| snapshot.project == named);
+        }
+        let first = found.first().map(|(_, entry)| entry.memory.id.clone());
+        if found.len() > 1 && found.iter().all(|(_, entry)| Some(&entry.memory.id) == first.as_ref()) {
+            let places = found.iter().map(|(snapshot, _)| snapshot.project.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(
+                Error::new(Kind::Usage, format!("`{id}` is in {} projects: {places}", found.len())).hint("choose one with --project")
+            );
+        }
         match found.len() {
             1 => found.pop().ok_or_else(|| no_such(id)),
             0 => Err(no_such(id)),

@@ -9,10 +9,12 @@ mod check;
 mod config;
 mod doctor;
 mod edit;
+mod export;
 mod forget;
 mod graph;
 mod history;
 mod hook;
+mod import;
 mod ingest;
 mod inject;
 mod install;
@@ -27,7 +29,6 @@ mod search;
 mod selftest;
 mod shell;
 mod stats;
-mod transfer;
 mod turns;
 mod usage;
 
@@ -126,8 +127,8 @@ commands! {
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
     Reindex(search::ReindexArgs),
-    Import(transfer::ImportArgs),
-    Export(transfer::ExportArgs),
+    Import(import::ImportArgs),
+    Export(export::ExportArgs),
     Project(project::ProjectArgs),
     Install(install::InstallArgs),
     Uninstall(install::UninstallArgs),

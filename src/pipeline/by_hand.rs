@@ -123,18 +123,20 @@ pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> Noted {
         return Noted { plan, known, disagrees: Vec::new() };
     }
     plan.changes.push(Change::Add(memory.clone()));
-    let mut disagrees = Vec::new();
-    for older in near().filter(|m| matches!(m.state, State::Valid | State::Rejected)) {
-        let Some(clash) = conflict::clash(older, memory) else { continue };
-        disagrees.push(older.id.clone());
-        plan.changes.push(Change::Conflict {
-            older: older.id.clone(),
-            newer: memory.id.clone(),
-            reason: clash.reason,
-            supersedes: clash.changed,
-        });
-    }
+    let (disagrees, flags): (Vec<Id>, Vec<Change>) = clashes(near(), memory).into_iter().unzip();
+    plan.changes.extend(flags);
     Noted { plan, known, disagrees }
+}
+
+/// The memories that a new one disagrees with, each with the change that flags both.
+pub fn clashes<'a>(near: impl Iterator<Item = &'a Memory>, memory: &Memory) -> Vec<(Id, Change)> {
+    let holds = near.filter(|m| matches!(m.state, State::Valid | State::Rejected));
+    let flagged = holds.filter_map(|older| {
+        let clash = conflict::clash(older, memory)?;
+        let (id, newer) = (older.id.clone(), memory.id.clone());
+        Some((id.clone(), Change::Conflict { older: id, newer, reason: clash.reason, supersedes: clash.changed }))
+    });
+    flagged.collect()
 }
 
 /// Whether the owner rejected this claim before.

@@ -5,6 +5,7 @@
 
 pub mod answers;
 pub mod by_hand;
+pub mod import;
 pub mod ingest;
 pub mod known;
 pub mod prepare;

@@ -2,6 +2,7 @@
 //!
 //! Pure: the store's snapshots and the request decide every byte. Not here: the clipboard, receipts, hooks and MCP.
 
+pub mod block;
 pub mod digest;
 pub mod escape;
 pub mod graph;
@@ -9,6 +10,7 @@ pub mod render;
 pub mod score;
 pub mod search;
 pub mod select;
+pub mod topics;
 
 use std::collections::BTreeMap;
 

@@ -103,6 +103,14 @@ pub fn keep(from: &Path, to: &Path) -> Result<()> {
     stage(to, &bytes)
 }
 
+/// Copies another program's file as it is now; the copy is private (0600).
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    let mut source = File::open(from).map_err(|e| Error::io("read", from, &e))?;
+    let failed = |e: &std::io::Error| Error::io("write", to, e);
+    let mut file = private().write(true).create_new(true).open(to).map_err(|e| failed(&e))?;
+    std::io::copy(&mut source, &mut file).map(drop).map_err(|e| failed(&e))
+}
+
 /// Removes a file; one that is not there is removed already.
 pub fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {

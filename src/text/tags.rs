@@ -14,6 +14,10 @@ use crate::text::strip;
 pub const OPEN: &str = "<claude-mem>";
 /// Closes that block. Entry text is escaped by the renderer so that it cannot hold this.
 pub const CLOSE: &str = "</claude-mem>";
+/// The line above the block that `export` keeps in a CLAUDE.md.
+pub const BLOCK_BEGIN: &str = "<!-- claude-mem:begin -->";
+/// The line below it.
+pub const BLOCK_END: &str = "<!-- claude-mem:end -->";
 /// First words of that block's header line, one per language. A paste may lack the tags, so the header is a mark too.
 pub const HEADERS: &[&str] = &["Notes from earlier conversations (claude-mem)", "以往对话的笔记（claude-mem）"];
 

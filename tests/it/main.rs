@@ -14,6 +14,7 @@ mod extract;
 mod ground;
 mod hooks;
 mod hooks_echo;
+mod import;
 mod install;
 mod mcp;
 mod perfect;

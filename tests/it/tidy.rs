@@ -46,13 +46,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("src/text", &["error", "model", "text"]),
     ("src/transcript", &["error", "model", "text", "transcript"]),
     ("src/store", &["error", "model", "text", "store"]),
+    ("src/foreign", &["error", "model", "text", "store", "foreign"]),
     ("src/extract", &["error", "env", "config", "model", "text", "extract", "store"]),
     ("src/reconcile", &["error", "model", "text", "extract", "store", "reconcile"]),
     ("src/recall", &["error", "model", "text", "store", "recall", "reconcile"]),
     ("src/mcp", &["error", "env", "config", "model", "text", "store", "extract", "reconcile", "recall", "pipeline", "mcp"]),
     (
         "src/pipeline",
-        &["error", "env", "config", "model", "text", "transcript", "store", "extract", "reconcile", "recall", "repo", "pipeline"],
+        &["error", "env", "config", "model", "text", "transcript", "foreign", "store", "extract", "reconcile", "recall", "repo", "pipeline"],
     ),
     ("src/repo", &["text", "repo"]),
 ];
@@ -83,6 +84,7 @@ const PURE: &[&str] = &[
     "src/model",
     "src/text",
     "src/transcript",
+    "src/foreign",
     "src/reconcile",
     "src/store/markdown",
     "src/extract/rules",

@@ -53,6 +53,12 @@ fn clean_fields(draft: &mut Draft) -> bool {
     found
 }
 
+/// Whether words that are not the user's speak to an AI, close a block of a prompt, or give orders to a memory.
+pub fn speaks_to_an_ai(text: &str) -> bool {
+    let text = fold(text);
+    has_any(&text, cues::ADDRESSES_AI) || has_any(&text, cues::ORDERS_MEMORY) || cues::CLOSING_TAGS.iter().any(|tag| text.contains(tag))
+}
+
 /// Text that addresses an AI, closes our blocks, or gives orders to a memory without being the user's.
 pub(super) fn no_injection(draft: &mut Draft, _: &Scene) -> Finding {
     let fields = [

@@ -22,6 +22,7 @@ use draft::Draft;
 
 use super::{Extraction, Extractor, Job, Pending};
 use crate::model::{Candidate, Kind, Quote, Speaker, State, Strength, Turn};
+use crate::text::phrases::has_any;
 use crate::text::sentences;
 use crate::text::strip::is_stub_line;
 use crate::text::words::{self, Language};
@@ -44,6 +45,21 @@ impl Extractor for Rules {
     fn extract<'a>(&'a self, job: &'a Job) -> Pending<'a> {
         Box::pin(std::future::ready(Ok(extract(job))))
     }
+}
+
+/// Whether a text is put as somebody's will: a rule, a liking, a choice, an order. For words that nobody here said, so in
+/// doubt it is.
+pub fn states_a_rule(text: &str) -> bool {
+    let conversation = words::language(text);
+    let willed = |rule: &cues::Rule, clause: &Clause<'_>| {
+        rule.kind != Kind::Fact && rule.kind != Kind::Todo && rule.weight > 1 && (rule.matches(&clause.body) || rule.matches(clause.text))
+    };
+    let clause_states = |text: &str| {
+        let clause = Clause::new(text, conversation);
+        clause.has(Mark::Order) || clause.table().rules.iter().any(|rule| willed(rule, &clause))
+    };
+    has_any(&words::fold(text), cues::WILL)
+        || sentences::split(text).into_iter().any(|s| clause_states(s) || sentences::clauses(s).into_iter().any(clause_states))
 }
 
 /// What surrounds the user's turn that is being read.

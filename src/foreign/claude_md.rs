@@ -1,0 +1,67 @@
+//! CLAUDE.md, AGENTS.md and their kin: the owner's own rules, one a paragraph or list item.
+
+use super::numbered::Numbered;
+use super::{Foreign, Found, Item, outline};
+use crate::model::{Kind, Speaker};
+use crate::text::words::fold;
+
+/// Rules for an assistant in Markdown.
+pub(super) struct ClaudeMd;
+
+/// Titles that only name the file.
+const TITLES: &[&str] = &["claude.md", "claude.local.md", "agents.md", "gemini.md", "claude", "agents", "instructions"];
+
+/// How the line begins that tools put into the files they make.
+const BOILERPLATE: &[&str] = &["this file provides guidance to", "此文件为 claude code"];
+
+impl Foreign for ClaudeMd {
+    fn name(&self) -> &'static str {
+        "claude-md"
+    }
+
+    fn about(&self) -> &'static str {
+        "a CLAUDE.md or AGENTS.md, taken as conventions"
+    }
+
+    fn voice(&self) -> Speaker {
+        Speaker::User
+    }
+
+    /// Markdown with a heading or a list; what is written by others fits them first.
+    fn fits(&self, text: &str) -> bool {
+        let text = text.trim_start_matches('\u{feff}');
+        !text.trim_start().starts_with(['{', '['])
+            && text.lines().any(|l| l.starts_with('#') || l.trim_start().starts_with(['-', '*', '+']))
+    }
+
+    fn read(&self, text: &str) -> Found {
+        let text = Numbered::of(text);
+        let mut found = Found::default();
+        let mut imports = 0;
+        for point in outline::points(&text.text) {
+            if is_import(&point.text) {
+                imports += 1;
+                continue;
+            }
+            if BOILERPLATE.iter().any(|b| fold(&point.text).starts_with(b)) {
+                continue;
+            }
+            let mut item = Item::new(text.line(point.line), point.text);
+            item.kind = match point.done {
+                Some(true) => continue,
+                Some(false) => Kind::Todo,
+                None => Kind::Convention,
+            };
+            item.more = point.details;
+            item.topic = point.heading.filter(|h| !TITLES.contains(&fold(h).as_str()));
+            found.items.push(item);
+        }
+        found.left_alone(imports, "@import", "@imports");
+        found
+    }
+}
+
+/// A line that only names another file to load.
+fn is_import(text: &str) -> bool {
+    text.split_whitespace().all(|word| word.len() > 1 && word.starts_with('@'))
+}

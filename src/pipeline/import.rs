@@ -1,0 +1,211 @@
+//! From statements of a foreign store, or lines of our own export, to one plan.
+//!
+//! Low trust: what a tool wrote becomes a fact or a todo at most. What it states as somebody's rule, liking or decision
+//! waits for a person; what speaks to an AI is refused. A CLAUDE.md is its owner's own word.
+
+use std::collections::HashMap;
+
+use super::by_hand;
+use crate::extract::{ground, rules};
+use crate::foreign::statement::{one_line, split};
+use crate::foreign::{Foreign, Item};
+use crate::model::plan::{MemoryRecord, Plan};
+use crate::model::{Change, Code, Evidence, Id, Kind, Layer, Memory, Origin, ReviewItem, Speaker, State};
+use crate::reconcile::duplicate::Twins;
+use crate::reconcile::neighbours::Neighbours;
+use crate::store::Snapshot;
+use crate::text::{redact, tags, words};
+
+/// How sure we are of what another tool wrote.
+const HEARSAY: f64 = 0.3;
+/// And of what stands in the owner's own file.
+const OWN_FILE: f64 = 0.7;
+
+/// Most words of a keyword; tags of other tools can be sentences.
+const KEYWORD_WORDS: usize = 4;
+
+/// A memory that may come in.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    /// The id it came with, given back with ours.
+    pub external_id: Option<String>,
+    /// As it would be stored.
+    pub memory: Memory,
+    /// Why a person has to look first; empty: it is stored.
+    pub doubts: Vec<Code>,
+    /// A line of our own export: a copy from before a person forgot it brings it back.
+    pub is_copy: bool,
+}
+
+/// The memory that a foreign statement makes; `label` names its file in the evidence.
+///
+/// # Errors
+/// Code and sentence of why it cannot be taken over.
+pub fn incoming(item: &Item, store: &dyn Foreign, label: &str, id: Id, now: &str) -> Result<Incoming, (&'static str, String)> {
+    let own = store.voice() == Speaker::User;
+    let text = scrubbed(&item.text);
+    if text.is_empty() {
+        return Err(("empty", "nothing is left of it without what must not be stored".to_owned()));
+    }
+    let more = item.more.as_deref().map(scrubbed).filter(|m| !m.is_empty());
+    let all = more.iter().fold(text.clone(), |all, more| format!("{all}. {more}"));
+    if !own && ground::speaks_to_an_ai(&all) {
+        return Err(("speaks_to_ai", "it speaks to an AI, and not from the user".to_owned()));
+    }
+    let Some((summary, rest)) = split(&text) else {
+        return Err(("too_long", format!("no sentence of it fits into {:.0} wide characters", words::MAX_WIDTH)));
+    };
+    let claims = matches!(item.kind, Kind::Decision | Kind::Preference | Kind::Convention);
+    let doubted = !own && (claims || rules::states_a_rule(&all));
+    let kind = if doubted && !claims { Kind::Convention } else { item.kind };
+    let layer = if matches!(kind, Kind::Preference | Kind::Convention) { Layer::LongTerm } else { Layer::Working };
+    let mut memory = Memory::new(id, layer, kind, summary.clone());
+    memory.topic = item.topic.as_deref().map(scrubbed).filter(|t| !t.is_empty());
+    let reason: Vec<String> = rest.into_iter().chain(more).collect();
+    memory.reason = (!reason.is_empty()).then(|| reason.join(" "));
+    let keywords: Vec<String> = item.keywords.iter().map(|k| scrubbed(k)).filter(|k| k.split(' ').count() <= KEYWORD_WORDS).collect();
+    memory.keywords = ground::keywords(&keywords, memory.topic.as_deref(), &summary);
+    memory.origin = Origin::Import;
+    memory.confidence = Some(if own { OWN_FILE } else { HEARSAY });
+    memory.created = item.created.clone().filter(|c| is_dated(c)).or_else(|| Some(now.to_owned()));
+    let turn = u32::try_from(item.line).unwrap_or(u32::MAX);
+    memory.evidence = vec![Evidence { session: Some(place(label)), turn, speaker: store.voice(), quote: summary }];
+    Ok(Incoming { external_id: None, memory, doubts: if doubted { vec![Code::ERole] } else { Vec::new() }, is_copy: false })
+}
+
+/// A file's name as it can stand in front of `#T12, user)`.
+fn place(label: &str) -> String {
+    label.chars().map(|c| if matches!(c, '(' | ')' | ',' | '#' | '`') || c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
+}
+
+fn is_dated(text: &str) -> bool {
+    text.get(..10).is_some_and(|day| day.parse::<jiff::civil::Date>().is_ok())
+}
+
+/// One line without private passages, injected blocks and secrets.
+fn scrubbed(text: &str) -> String {
+    one_line(&redact(&tags::remove(text).0).text)
+}
+
+/// The memory of a line of our own export: its fields are taken at their word, but no secret and no injected text.
+///
+/// # Errors
+/// What does not fit.
+pub fn exported(record: &MemoryRecord, id: Id, now: &str) -> Result<Memory, String> {
+    let mut memory = record.to_memory(id)?;
+    let scrub = |text: &mut String| *text = scrubbed(text);
+    scrub(&mut memory.summary);
+    if memory.summary.is_empty() {
+        return Err("summary: nothing is left of it without what must not be stored".to_owned());
+    }
+    if words::width(&memory.summary) > words::MAX_WIDTH {
+        return Err(format!("the summary is wider than {:.0} wide characters", words::MAX_WIDTH));
+    }
+    for field in [&mut memory.topic, &mut memory.reason, &mut memory.rejected, &mut memory.how_to_apply, &mut memory.lapses_when] {
+        if let Some(text) = field.as_mut() {
+            scrub(text);
+        }
+    }
+    memory.keywords.iter_mut().for_each(scrub);
+    memory.evidence.iter_mut().for_each(|e| scrub(&mut e.quote));
+    memory.created = memory.created.or_else(|| Some(now.to_owned()));
+    if memory.layer == Layer::Transient && memory.session.is_none() {
+        let day = memory.created.as_deref().and_then(|c| c.get(..10)).unwrap_or("0000-00-00").to_owned();
+        memory.session = Some(format!("{day}-imported"));
+    }
+    Ok(memory)
+}
+
+/// What became of one memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Stored.
+    Added,
+    /// Stored or waiting already, under this id.
+    Known(Id),
+    /// Waits in `review`.
+    Waits,
+    /// A person turned it down before.
+    Buried,
+}
+
+/// What an import would do.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// To be committed.
+    pub plan: Plan,
+    /// One for each memory that came.
+    pub fates: Vec<Fate>,
+    /// Pairs (older, newer) that disagree: both stay, and a person decides.
+    pub conflicts: Vec<(Id, Id)>,
+}
+
+/// Plans to take memories over. `archived`: what was put away, which does not come back.
+pub fn plan(snapshot: &Snapshot, archived: &[Memory], rows: &[Incoming], at: &str) -> Planned {
+    let mut planned =
+        Planned { plan: Plan::new(&snapshot.project, snapshot.base.clone(), "import", at), fates: Vec::new(), conflicts: Vec::new() };
+    let stored: Vec<&Memory> = snapshot.entries.iter().map(|e| &e.memory).collect();
+    let waiting = snapshot.catalogue.review.iter().filter_map(|item| item.memory.to_memory(item.id.clone()).ok());
+    let mut known = Known::of(stored.iter().copied().chain(archived).cloned().chain(waiting));
+    let neighbours = Neighbours::of(stored.iter().copied());
+    for row in rows {
+        let memory = &row.memory;
+        if let Some(id) = known.find(memory) {
+            planned.fates.push(Fate::Known(id));
+            continue;
+        }
+        if !row.is_copy && by_hand::is_buried(snapshot, memory) {
+            planned.fates.push(Fate::Buried);
+            continue;
+        }
+        known.add(memory.clone());
+        if !row.doubts.is_empty() {
+            let record = MemoryRecord { id: String::new(), ..MemoryRecord::of(memory, &snapshot.project) };
+            let item = ReviewItem { id: memory.id.clone(), codes: row.doubts.clone(), memory: record };
+            planned.plan.changes.push(Change::Ask(Box::new(item)));
+            planned.fates.push(Fate::Waits);
+            continue;
+        }
+        planned.plan.changes.push(Change::Add(memory.clone()));
+        planned.fates.push(Fate::Added);
+        if memory.state == State::Valid {
+            let near = neighbours.near(memory);
+            let clashes = by_hand::clashes(near.iter().filter_map(|at| stored.get(*at).copied()), memory);
+            planned.conflicts.extend(clashes.iter().map(|(older, _)| (older.clone(), memory.id.clone())));
+            planned.plan.changes.extend(clashes.into_iter().map(|(_, change)| change));
+        }
+    }
+    planned
+}
+
+/// What is there, by claim and by the words it was imported with: those outlive an edit of the summary.
+struct Known {
+    twins: Twins,
+    imported: HashMap<String, Id>,
+}
+
+impl Known {
+    fn of(memories: impl Iterator<Item = Memory>) -> Self {
+        let mut known = Self { twins: Twins::default(), imported: HashMap::new() };
+        memories.for_each(|memory| known.add(memory));
+        known
+    }
+
+    fn add(&mut self, memory: Memory) {
+        if let Some(key) = source(&memory) {
+            self.imported.insert(key, memory.id.clone());
+        }
+        self.twins.add(memory);
+    }
+
+    fn find(&self, memory: &Memory) -> Option<Id> {
+        let by_source = source(memory).and_then(|key| self.imported.get(&key).cloned());
+        by_source.or_else(|| self.twins.find(memory).map(|twin| twin.id.clone()))
+    }
+}
+
+/// The words that a memory was imported with, if it came from a foreign store.
+fn source(memory: &Memory) -> Option<String> {
+    let first = memory.evidence.first().filter(|e| memory.origin == Origin::Import && e.session.is_some())?;
+    Some(words::fold(&first.quote))
+}
