@@ -80,7 +80,7 @@ impl ImportArgs {
         let read = match from {
             Some(from) => {
                 if self.from.is_none() {
-                    app.ui.say(&paint(style::DIM, &format!("taken as {}: --from {}", from.about(), from.name())));
+                    app.ui.say(&paint(style::DIM, &format!("read as {}, {}", from.name(), from.about())));
                 }
                 let project = app.project(&store).unwrap_or_default();
                 self.foreign(app, from, &sources, unread, &project)?
@@ -166,7 +166,7 @@ impl ImportArgs {
                 others += before - found.items.len();
             }
             if others > 0 {
-                read.notes.push(format!("{others} rows of projects other than {only} left alone; --only names another"));
+                read.notes.push(format!("{} of projects other than {only} left alone; --only names another", count(others, "row", "rows")));
             }
         }
         for (source, found) in found {
@@ -260,9 +260,9 @@ fn read_file(path: &Path, label: String) -> Result<(Vec<Source>, Vec<Problem>)> 
     }
     let mut bytes = head[..length].to_vec();
     file.read_to_end(&mut bytes).map_err(|e| Error::io("read", path, &e))?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| Error::failure(format!("{} is no UTF-8 text", path.display())).hint("save it as UTF-8"))?;
-    let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned);
+    let hint = if bytes.starts_with(b"PK") { "unpack it and import what is in it" } else { "save it as UTF-8" };
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).map(<[u8]>::to_vec).unwrap_or(bytes);
+    let text = String::from_utf8(bytes).map_err(|_| Error::failure(format!("{label} is no UTF-8 text")).hint(hint))?;
     Ok((vec![Source { label, text }], Vec::new()))
 }
 
@@ -339,7 +339,7 @@ fn report(app: &App, report: &Report) {
     };
     say(known, format!(", {known} already known"));
     say(buried, format!(", {buried} turned down before"));
-    say(waits, format!("; {} not your own words: claude-mem review", count(waits, "waits, being", "wait, being")));
+    say(waits, format!("; {} in review, as rules in words that are not yours", count(waits, "waits", "wait")));
     say(refused.len(), format!("; {} refused", refused.len()));
     say(*turn_count, format!("; {}", count(*turn_count, "turn", "turns")));
     app.ui.done("import", fields([]), ("imported", "import"), &what);

@@ -20,7 +20,7 @@ impl Foreign for ClaudeMd {
     }
 
     fn about(&self) -> &'static str {
-        "a CLAUDE.md or AGENTS.md, taken as conventions"
+        "a CLAUDE.md or AGENTS.md, whose lines are conventions"
     }
 
     fn voice(&self) -> Speaker {

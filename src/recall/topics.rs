@@ -55,7 +55,8 @@ pub fn pages(snapshots: &[Snapshot]) -> Vec<Page> {
         let topic = line(&topic, TOPIC);
         let open = memories.iter().filter(|m| m.kind == Kind::Todo && m.state == State::Valid).count();
         let open = if open > 0 { format!(", {open} open") } else { String::new() };
-        index.push_str(&format!("- [{}](<{file}>) ({}{open})\n", topic.replace(['[', ']'], "\\$0"), memories.len()));
+        let name = topic.replace('[', "\\[").replace(']', "\\]");
+        index.extend([format!("- [{name}](<{file}>) ({}{open})\n", memories.len())]);
         pages.push(Page { text: page(&topic, &memories), file });
     }
     pages.insert(0, Page { file: INDEX.to_owned(), text: index });
@@ -98,8 +99,8 @@ fn line(text: &str, most: f64) -> String {
 fn page(topic: &str, memories: &[&Memory]) -> String {
     let mut out = format!("# {topic}\n");
     let mut section = |name: &str, lines: Vec<String>| {
-        out.push_str(&format!("\n## {name}\n\n"));
-        out.push_str(&if lines.is_empty() { "None.\n".to_owned() } else { lines.concat() });
+        let lines = if lines.is_empty() { "None.\n".to_owned() } else { lines.concat() };
+        out.extend([format!("\n## {name}\n\n"), lines]);
     };
     let of = |wanted: &dyn Fn(&Memory) -> bool, say: &dyn Fn(&Memory) -> String| -> Vec<String> {
         memories.iter().filter(|m| wanted(m)).map(|m| say(m)).collect()

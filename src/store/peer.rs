@@ -111,7 +111,7 @@ fn uri(path: &Path) -> String {
     let mut name = String::from("file:");
     for c in path.to_string_lossy().chars() {
         match c {
-            '?' | '#' | '%' => name.push_str(&format!("%{:02x}", c as u32)),
+            '?' | '#' | '%' => name.extend([format!("%{:02x}", u32::from(c))]),
             '\\' if cfg!(windows) => name.push('/'),
             _ => name.push(c),
         }

@@ -90,7 +90,11 @@ fn play(folder: &Path, case: &Case) {
         assert!(files.contains(quote.as_str()), "{about}: no line {quote:?} in {files}");
     }
     assert!(world.run(&["verify"]).ok().out.contains("in order"), "{about}");
-    again(&world, case, &listed);
+    let ids = |memories: &Value, key: &str| -> Vec<String> {
+        let wanted = memories.as_array().expect("rows").iter().filter(|m| key.is_empty() || m[key] == true);
+        wanted.map(|m| m["id"].as_str().expect("an id").to_owned()).collect()
+    };
+    again(&world, case, &ids(&listed["memories"], ""), &ids(&json["memories"], "review"));
 }
 
 /// What reads as somebody's rule waits, and no conversation is told.
@@ -103,8 +107,8 @@ fn waiting(world: &World, case: &Case) {
     }
 }
 
-/// The same once more brings nothing: at once, after an edit, after a `forget`.
-fn again(world: &World, case: &Case, listed: &Value) {
+/// The same once more brings nothing: at once, after an edit, after a `forget`, after a yes and a no in review.
+fn again(world: &World, case: &Case, stored: &[String], waiting: &[String]) {
     let import = || {
         let before = world.tree();
         let json = world.run(&["--json", "import", &case.file]).ok().json();
@@ -117,11 +121,16 @@ fn again(world: &World, case: &Case, listed: &Value) {
     if !case.edit {
         return;
     }
-    let id = |n: usize| listed["memories"][n]["id"].as_str().expect("an id").to_owned();
-    world.run(&["edit", &id(0), "--summary", "Said in other words by a person"]).ok();
+    world.run(&["edit", &stored[0], "--summary", "Said in other words by a person"]).ok();
     import();
-    world.run(&["--yes", "forget", &id(1)]).ok();
+    world.run(&["--yes", "forget", &stored[1]]).ok();
     assert_eq!(import()["turned_down"], 1, "{}", case.about);
+    if let [yes, no, ..] = waiting {
+        world.run(&["resolve", yes, "--keep", "new"]).ok();
+        world.run(&["resolve", no, "--keep", "old"]).ok();
+        assert_eq!(import()["turned_down"], 2, "{}", case.about);
+        assert!(world.run(&["--json", "show", yes]).ok().out.contains("\"origin\":\"import\""), "{}", case.about);
+    }
 }
 
 fn place(problem: &Value) -> String {
@@ -222,9 +231,10 @@ fn one_id_in_two_projects_is_said() {
     let world = World::new();
     let row = "{\"id\":\"7k3f9qxa2m\",\"summary\":\"Retries stop after five tries\"}\n";
     world.file("rows.jsonl", row);
-    world.run(&["project", "init", "other"]).ok();
-    world.run(&["import", "rows.jsonl"]).ok();
-    world.run(&["import", "rows.jsonl", "--project", "other"]).ok();
+    for project in ["one", "other"] {
+        world.run(&["project", "init", project]).ok();
+        world.run(&["import", "rows.jsonl", "--project", project]).ok();
+    }
     world.run(&["show", "7k3f9qxa2m"]).fails(2, "is in 2 projects");
     assert!(world.run(&["show", "7k3f9qxa2m", "--project", "other"]).ok().out.contains("five tries"));
 }
@@ -242,7 +252,15 @@ fn topics_are_written_once_and_foreign_files_stay() {
     world.run(&["export", "pages", "--format", "topics"]).ok();
     let first = snapshot(&world.cwd().join("pages"));
     let page = String::from_utf8_lossy(&first["支付.md"]).into_owned();
-    for part in ["# 支付", "## Summary\n\nNone.", "## Keywords", "## Key Decisions\n\n- 订单号做唯一索引", "Why: 回调可能重复", "## TODO", "## Raw Excerpts"] {
+    for part in [
+        "# 支付",
+        "## Summary\n\nNone.",
+        "## Keywords",
+        "## Key Decisions\n\n- 订单号做唯一索引",
+        "Why: 回调可能重复",
+        "## TODO",
+        "## Raw Excerpts",
+    ] {
         assert!(page.contains(part), "{part:?} is not in {page}");
     }
     assert!(String::from_utf8_lossy(&first["index.md"]).contains("[支付](<支付.md>)"));
@@ -269,7 +287,10 @@ fn the_block_of_a_claude_md_is_kept_between_its_marks() {
     world.run(&["export", "--format", "claude-md", "--write", "CLAUDE.md"]).ok();
     let once = std::fs::read_to_string(&path).expect("text");
     assert!(once.starts_with("\u{feff}# Mine\r\n\r\nno line end\r\n\r\n<!-- claude-mem:begin -->\r\n"), "{once:?}");
-    assert!(once.contains("- Use tabs in Go files\r\n") && !once.contains("20 MB") && once.ends_with("<!-- claude-mem:end -->"), "{once:?}");
+    assert!(
+        once.contains("- Use tabs in Go files\r\n") && !once.contains("20 MB") && once.ends_with("<!-- claude-mem:end -->"),
+        "{once:?}"
+    );
     world.run(&["remember", "提交信息用英文", "--kind", "convention"]).ok();
     world.run(&["export", "--format", "claude-md", "--write", "CLAUDE.md"]).ok();
     let twice = std::fs::read_to_string(&path).expect("text");

@@ -53,10 +53,15 @@ fn clean_fields(draft: &mut Draft) -> bool {
     found
 }
 
-/// Whether words that are not the user's speak to an AI, close a block of a prompt, or give orders to a memory.
+/// Whether words speak to an AI or close a block of a prompt.
 pub fn speaks_to_an_ai(text: &str) -> bool {
     let text = fold(text);
-    has_any(&text, cues::ADDRESSES_AI) || has_any(&text, cues::ORDERS_MEMORY) || cues::CLOSING_TAGS.iter().any(|tag| text.contains(tag))
+    has_any(&text, cues::ADDRESSES_AI) || cues::CLOSING_TAGS.iter().any(|tag| text.contains(tag))
+}
+
+/// Whether words say what a memory is to hold of its user.
+pub fn speaks_for_the_user(text: &str) -> bool {
+    has_any(&fold(text), cues::ORDERS_MEMORY)
 }
 
 /// Text that addresses an AI, closes our blocks, or gives orders to a memory without being the user's.

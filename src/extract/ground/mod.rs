@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use super::Known;
 use crate::model::{Candidate, Code, Conversation, Evidence, Quote, Strength};
 use crate::store::catalogue::Tombstone;
-pub use fields::{keywords, speaks_to_an_ai};
+pub use fields::{keywords, speaks_for_the_user, speaks_to_an_ai};
 use sheet::Sheet;
 
 /// What candidates are checked against.

@@ -47,19 +47,24 @@ impl Extractor for Rules {
     }
 }
 
-/// Whether a text is put as somebody's will: a rule, a liking, a choice, an order. For words that nobody here said, so in
-/// doubt it is.
+/// Whether a text is put as somebody's will: a rule, a liking, a choice. For words that nobody here said, so in doubt it is.
 pub fn states_a_rule(text: &str) -> bool {
+    let willed = |clause: &Clause<'_>| {
+        let wills = |rule: &&cues::Rule| !matches!(rule.kind, Kind::Fact | Kind::Todo) && rule.weight >= STRONG;
+        clause.table().rules.iter().filter(wills).any(|rule| rule.matches(&clause.body) || rule.matches(clause.text))
+    };
+    has_any(&words::fold(text), cues::WILL) || any_clause(text, willed)
+}
+
+/// Whether a text tells somebody to do something now.
+pub fn gives_an_order(text: &str) -> bool {
+    any_clause(text, |clause| clause.has(Mark::Order))
+}
+
+fn any_clause(text: &str, wanted: impl Fn(&Clause<'_>) -> bool) -> bool {
     let conversation = words::language(text);
-    let willed = |rule: &cues::Rule, clause: &Clause<'_>| {
-        rule.kind != Kind::Fact && rule.kind != Kind::Todo && rule.weight > 1 && (rule.matches(&clause.body) || rule.matches(clause.text))
-    };
-    let clause_states = |text: &str| {
-        let clause = Clause::new(text, conversation);
-        clause.has(Mark::Order) || clause.table().rules.iter().any(|rule| willed(rule, &clause))
-    };
-    has_any(&words::fold(text), cues::WILL)
-        || sentences::split(text).into_iter().any(|s| clause_states(s) || sentences::clauses(s).into_iter().any(clause_states))
+    let sentences = sentences::split(text).into_iter();
+    sentences.flat_map(|s| std::iter::once(s).chain(sentences::clauses(s))).any(|part| wanted(&Clause::new(part, conversation)))
 }
 
 /// What surrounds the user's turn that is being read.
