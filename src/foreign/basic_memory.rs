@@ -122,7 +122,7 @@ fn hashtags(words: &str) -> (String, Vec<String>) {
     let is_tag = |w: &&str| w.len() > 1 && w.starts_with('#') && !w[1..].starts_with(|c: char| c.is_ascii_digit() || c == '#');
     let all: Vec<&str> = words.split_whitespace().collect();
     let tags = all.iter().filter(|w| is_tag(w)).map(|w| w.trim_start_matches('#').trim_end_matches([',', '.']).to_owned()).collect();
-    let end = all.iter().rposition(|w| !is_tag(&w)).map_or(0, |at| at + 1);
+    let end = all.iter().rposition(|w| !is_tag(w)).map_or(0, |at| at + 1);
     (all[..end].join(" "), tags)
 }
 

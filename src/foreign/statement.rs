@@ -19,7 +19,7 @@ pub fn split(text: &str) -> Option<(String, Option<String>)> {
     }
     let parts = sentences::split(&text);
     let says = |part: &&str| fits(part) && words::tokens(part).len() >= FEWEST_WORDS;
-    let at = parts.iter().position(|part| says(&part))?;
+    let at = parts.iter().position(says)?;
     let first = parts.get(at)?.trim_end_matches([';', '；']);
     let rest: Vec<&str> = parts.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, part)| *part).collect();
     Some((first.to_owned(), Some(rest.join(" ")).filter(|r| !r.is_empty())))

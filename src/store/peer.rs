@@ -88,7 +88,7 @@ pub fn rows(path: &Path) -> Result<(String, Vec<Problem>)> {
 
 fn read(sql: &Connection, table: &str, out: &mut String) -> rusqlite::Result<()> {
     let mut statement = sql.prepare(&format!("SELECT * FROM {table} ORDER BY id"))?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let mut object = Map::from_iter([(TABLE.to_owned(), Value::from(table))]);
