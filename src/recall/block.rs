@@ -26,7 +26,8 @@ pub struct Block {
 
 /// The block for these projects. Memories that disagree, and whatever does not hold on `today`, are not in it.
 pub fn text(snapshots: &[&Snapshot], today: &str) -> Block {
-    let selection = select::select(snapshots, &Request::new(today));
+    let request = Request::new(today);
+    let selection = select::select(snapshots, &request);
     let mut room = MOST;
     let mut chosen: Vec<(Known<'_>, String)> = Vec::new();
     for pick in selection.picks.iter().filter(|p| !p.disputed()) {

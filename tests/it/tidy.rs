@@ -53,7 +53,21 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("src/mcp", &["error", "env", "config", "model", "text", "store", "extract", "reconcile", "recall", "pipeline", "mcp"]),
     (
         "src/pipeline",
-        &["error", "env", "config", "model", "text", "transcript", "foreign", "store", "extract", "reconcile", "recall", "repo", "pipeline"],
+        &[
+            "error",
+            "env",
+            "config",
+            "model",
+            "text",
+            "transcript",
+            "foreign",
+            "store",
+            "extract",
+            "reconcile",
+            "recall",
+            "repo",
+            "pipeline",
+        ],
     ),
     ("src/repo", &["text", "repo"]),
 ];
