@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::journal::{self, Manifest};
+use super::journal::{self, ADOPT, Manifest};
 use super::{disk, layout};
 use crate::error::{Error, Result};
 
@@ -16,6 +16,49 @@ pub const KEPT: usize = 20;
 pub(super) const UNDO: &str = "undo";
 /// Name of the command that takes an undo back.
 pub(super) const REDO: &str = "redo";
+
+/// Who or what made a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A conversation that was read.
+    Ingest,
+    /// The owner, by a command.
+    Person,
+    /// A proposal of `refine` that the owner accepted.
+    Refine,
+    /// Age: `prune`.
+    Decay,
+    /// Another store: `import`, `restore`.
+    Import,
+    /// The owner, with an editor in the Markdown itself.
+    Hand,
+}
+
+impl By {
+    /// Who uses a command. One that is not known here is a person's.
+    pub fn of(command: &str) -> Self {
+        match command.split(' ').next().unwrap_or_default() {
+            "ingest" => Self::Ingest,
+            "refine" => Self::Refine,
+            "prune" | "decay" => Self::Decay,
+            "import" | "restore" | "native" => Self::Import,
+            ADOPT => Self::Hand,
+            _ => Self::Person,
+        }
+    }
+
+    /// The name in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ingest => "ingest",
+            Self::Person => "person",
+            Self::Refine => "refine",
+            Self::Decay => "decay",
+            Self::Import => "import",
+            Self::Hand => "by hand",
+        }
+    }
+}
 
 /// Numbers of the folders in the history, ascending; also of commits that never came to be.
 fn numbers(home: &Path) -> Result<Vec<u64>> {

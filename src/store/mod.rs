@@ -16,23 +16,25 @@ mod journal;
 pub mod layout;
 pub mod markdown;
 mod pairs;
+pub mod past;
 mod peek;
 pub mod peer;
 mod projects;
 mod read;
 pub mod turns;
 mod undo;
+mod unpick;
 mod verify;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use catalogue::Catalogue;
-pub use history::{KEPT, Stacks};
+pub use history::{By, KEPT, Stacks};
 pub use injections::{Injection, LeftOut};
 pub use journal::{ADOPT, Back, FileChange, Manifest, sha256};
 pub use projects::ProjectInfo;
-pub use undo::Walked;
+pub use undo::{Blocked, Walked, Way, Which};
 pub use verify::{EDITED, Finding, Severity};
 
 use crate::error::{Error, Kind, Problem, Result};

@@ -1,26 +1,87 @@
-//! `undo` and `redo`: each takes one commit back, as a commit of its own. Entries that were typed by hand and taken in since
-//! stay; files that were changed in any other way are not touched without `force`.
+//! `undo` and `redo`: each takes one commit back, as a commit of its own: the last ones, or any that nothing later stands on.
+//!
+//! Whatever was changed since stays: only the entries of the commit go back, and only if they are as it left them. How files
+//! and catalogue come back is in `unpick`.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::catalogue::{Catalogue, FileRecord, ProjectIdentity};
-use super::history::{self, REDO, UNDO};
-use super::journal::{self, FileSwap, Manifest, sha256};
-use super::markdown::Document;
-use super::read::Raw;
+use super::history::{self, REDO, Stacks, UNDO};
+use super::journal::{self, FileSwap, Lock, Manifest};
+use super::unpick::{Bench, Obstacle};
 use super::{Store, layout};
 use crate::error::{Error, Kind, Result};
-use crate::model::{Id, Layer};
+use crate::model::Id;
+
+/// Which commits to take back.
+#[derive(Clone, Copy, Debug)]
+pub enum Which<'a> {
+    /// The last ones that were not taken back yet.
+    Last {
+        /// How many.
+        steps: usize,
+        /// Only of these projects.
+        within: Option<&'a [String]>,
+    },
+    /// The one of this number.
+    Commit(u64),
+}
+
+/// How to go back or forth.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'a> {
+    /// Forth: take back what an undo did.
+    pub redo: bool,
+    /// What.
+    pub which: Which<'a>,
+    /// Entries that were changed by hand since go back as well; the changed file stays in the history.
+    pub force: bool,
+    /// Only find out whether it can be done.
+    pub dry_run: bool,
+}
 
 /// What `undo` or `redo` did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Walked {
-    /// One commit for each step, in the order in which they were made.
+    /// One commit for each step, in the order in which they were made; in a dry run the commits that would be taken back.
     pub steps: Vec<Manifest>,
     /// What else the user should know.
     pub notices: Vec<String>,
+    /// What keeps a commit from being taken back; then nothing was done.
+    pub blocked: Option<Blocked>,
+}
+
+/// A commit that cannot be taken back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blocked {
+    /// It.
+    pub commit: Manifest,
+    /// Later commits that stand on it, oldest first, each with the entries in question.
+    pub later: Vec<(Manifest, Vec<Id>)>,
+    /// Entries that were changed by hand since.
+    pub by_hand: Vec<Id>,
+    /// Files that were changed by hand since.
+    pub files: Vec<String>,
+}
+
+impl Blocked {
+    /// The same as an error.
+    pub fn error(&self) -> Error {
+        let name = |m: &Manifest| format!("commit {} ({})", m.seq, m.as_back().command);
+        let ids = |ids: &[Id]| ids.iter().map(Id::as_str).collect::<Vec<_>>().join(", ");
+        let which = |(m, on): &(Manifest, Vec<Id>)| match on.as_slice() {
+            [] => name(m),
+            on => format!("{} with {}", name(m), ids(on)),
+        };
+        if let Some((last, _)) = self.later.last() {
+            let later: Vec<String> = self.later.iter().map(which).collect();
+            return Error::new(Kind::Decision, format!("{} cannot be undone: {} stands on it", name(&self.commit), later.join(", ")))
+                .hint(format!("undo the later one first: claude-mem undo --commit {}", last.seq));
+        }
+        let what = if self.by_hand.is_empty() { self.files.join(", ") } else { ids(&self.by_hand) };
+        let were = if self.by_hand.len().max(self.files.len()) > 1 { "were" } else { "was" };
+        Error::new(Kind::Busy, format!("{what} {were} changed by hand since"))
+            .hint("add --force to take it back all the same; the changed file stays in the history")
+    }
 }
 
 impl Store {
@@ -33,207 +94,136 @@ impl Store {
     }
 
     /// Takes back the last `steps` commits that were not taken back yet, each as a commit of its own, newest first.
-    /// With `force`, files that were changed by hand since are restored as well (and kept in the history).
+    /// With `force`, entries that were changed by hand since go back as well (and are kept in the history).
     ///
     /// # Errors
-    /// If there are not so many, a copy is damaged, or (without `force`) a file was changed by hand. All is checked before the
-    /// first step is made.
+    /// If there are not so many, a copy is damaged, or something that came later stands on one of them. All is checked before
+    /// the first step is made.
     pub fn undo(&self, steps: usize, force: bool, within: Option<&[String]>) -> Result<Walked> {
-        self.walk(false, steps, force, within)
+        self.whole_walk(Way { redo: false, which: Which::Last { steps, within }, force, dry_run: false })
     }
 
     /// Brings back what the last `steps` undos took, until something new is committed. Errors as [`Store::undo`].
     pub fn redo(&self, steps: usize, force: bool, within: Option<&[String]>) -> Result<Walked> {
-        self.walk(true, steps, force, within)
+        self.whole_walk(Way { redo: true, which: Which::Last { steps, within }, force, dry_run: false })
     }
 
-    fn walk(&self, redo: bool, steps: usize, force: bool, within: Option<&[String]>) -> Result<Walked> {
+    fn whole_walk(&self, way: Way<'_>) -> Result<Walked> {
+        let walked = self.walk(way)?;
+        walked.blocked.as_ref().map_or_else(|| Ok(walked.clone()), |blocked| Err(blocked.error()))
+    }
+
+    /// Goes back or forth. What keeps a commit from being taken back is in [`Walked::blocked`].
+    ///
+    /// # Errors
+    /// If there is no such commit, or a copy is damaged.
+    pub fn walk(&self, way: Way<'_>) -> Result<Walked> {
+        if way.dry_run {
+            let locked = layout::lock(&self.home).exists();
+            let _no_writer = if locked { Some(journal::lock_for_reading(&self.home, self.wait)?) } else { None };
+            return self.rehearse(&self.targets(way)?, way.force);
+        }
         let lock = self.lock()?;
-        let verb = if redo { REDO } else { UNDO };
-        let mut targets = self.steps(redo, within)?;
+        let targets = self.targets(way)?;
+        let rehearsed = self.rehearse(&targets, way.force)?;
+        if rehearsed.blocked.is_some() {
+            return Ok(rehearsed);
+        }
+        let mut walked = Walked { notices: lock.said.iter().cloned().collect(), ..Walked::default() };
+        for target in &targets {
+            walked.steps.push(self.step(&lock, target, way)?);
+        }
+        Ok(walked)
+    }
+
+    fn step(&self, lock: &Lock, target: &Manifest, way: Way<'_>) -> Result<Manifest> {
+        let mut bench = Bench::new(&self.home, &self.now, self.history()?);
+        bench.take_back(target, way.force)?;
+        let swaps: Vec<FileSwap> = bench.swaps()?;
+        let manifest = Manifest {
+            command: if way.redo { REDO } else { UNDO }.to_owned(),
+            at: self.now.clone(),
+            project: target.project.clone(),
+            ids: target.ids.clone(),
+            title: target.title.clone(),
+            takes_back: Some(target.as_back()),
+            ..Manifest::default()
+        };
+        self.swap(lock, manifest, swaps)
+    }
+
+    /// Takes back all targets in memory alone, each on what the one before left.
+    fn rehearse(&self, targets: &[Manifest], force: bool) -> Result<Walked> {
+        let history = self.history()?;
+        let mut in_effect = history::stacks(&history).done;
+        let mut bench = Bench::new(&self.home, &self.now, history);
+        for target in targets {
+            in_effect.retain(|m| m.seq != target.seq);
+            let obstacles = bench.take_back(target, force)?;
+            if let Some(blocked) = blocked(target, &in_effect, obstacles, force) {
+                return Ok(Walked { blocked: Some(blocked), ..Walked::default() });
+            }
+        }
+        Ok(Walked { steps: targets.to_vec(), ..Walked::default() })
+    }
+
+    fn targets(&self, way: Way<'_>) -> Result<Vec<Manifest>> {
+        let (steps, within) = match way.which {
+            Which::Commit(seq) => return Ok(vec![self.target(seq)?]),
+            Which::Last { steps, within } => (steps, within),
+        };
+        let mut targets = self.steps(way.redo, within)?;
         if targets.len() < steps || steps == 0 {
             let there = match targets.len() {
                 1 => "there is 1 change".to_owned(),
                 n => format!("there are {n} changes"),
             };
+            let verb = if way.redo { REDO } else { UNDO };
             return Err(Error::failure(format!("{there} to {verb}, not {steps}")).hint("`claude-mem history` lists them"));
         }
         targets.truncate(steps);
+        Ok(targets)
+    }
+
+    /// The commit of a number, or what did it again; only one that is in effect.
+    fn target(&self, seq: u64) -> Result<Manifest> {
         let history = self.history()?;
-        let mut seen = BTreeSet::new();
-        for target in &targets {
-            check(&self.home, target, &newer(&history, target), &mut seen, force)?;
+        let Stacks { done, .. } = history::stacks(&history);
+        let by_seq: BTreeMap<u64, &Manifest> = history.iter().map(|m| (m.seq, m)).collect();
+        let is = |m: &Manifest| std::iter::successors(Some(m.seq), |s| Some(by_seq.get(s)?.takes_back.as_ref()?.seq)).any(|s| s == seq);
+        if let Some(found) = done.into_iter().rev().find(|m| m.seq == seq || (m.takes_back.is_some() && is(m))) {
+            return Ok(found);
         }
-        let mut walked = Walked { notices: lock.said.iter().cloned().collect(), ..Walked::default() };
-        for target in targets {
-            let history = self.history()?;
-            let swaps = self.swaps_back(&target, &newer(&history, &target), force)?;
-            let manifest = Manifest {
-                command: verb.to_owned(),
-                at: self.now.clone(),
-                project: target.project.clone(),
-                ids: target.ids.clone(),
-                title: target.title.clone(),
-                takes_back: Some(target.as_back()),
-                ..Manifest::default()
-            };
-            walked.steps.push(self.swap(&lock, manifest, swaps)?);
-        }
-        Ok(walked)
-    }
-
-    /// The files that take back a commit. `newer`: the commits after it, newest first.
-    fn swaps_back(&self, target: &Manifest, newer: &[&Manifest], force: bool) -> Result<Vec<FileSwap>> {
-        let mut swaps = Vec::new();
-        let mut merged = Vec::new();
-        let is_index = |n: &usize| target.files.get(*n).is_some_and(|f| f.path.ends_with(layout::INDEX));
-        // The catalogue comes last: it tells what the Markdown became.
-        let (indexes, others): (Vec<usize>, Vec<usize>) = (0..target.files.len()).partition(is_index);
-        for n in others.into_iter().chain(indexes) {
-            let Some(file) = target.files.get(n) else { continue };
-            let now = Raw::read(&self.home.join(&file.path))?;
-            let before = copy(&self.home, target, n)?;
-            let after = match (&now, how(target, n, newer, now.as_ref().map(|r| r.sha.as_str()), force)?) {
-                (Some(now), How::Merge) => {
-                    let after = merge(&now.bytes, before.as_deref(), &file.path, &target.ids)?;
-                    merged.push((file.path.as_str(), after.as_deref().map(sha256)));
-                    after
-                }
-                _ if is_index(&n) => carry(before, now.as_ref().map(|r| r.bytes.as_slice()), &file.path, newer, &merged, &self.now)?,
-                _ => before,
-            };
-            let swap = FileSwap::new(file.path.clone(), now.map(|r| (r.sha, r.stamp)), after);
-            if swap.after.as_ref().map(|(sha, _)| sha) != swap.seen.as_ref().map(|(sha, _)| sha) {
-                swaps.push(swap);
-            }
-        }
-        Ok(swaps)
-    }
-}
-
-fn newer<'a>(history: &'a [Manifest], target: &Manifest) -> Vec<&'a Manifest> {
-    history.iter().filter(|m| m.seq > target.seq).collect()
-}
-
-/// How a file comes back.
-enum How {
-    /// As it was before.
-    Whole,
-    /// The entries of the commit as they were before; the rest, which was typed by hand since, as it is.
-    Merge,
-}
-
-fn how(target: &Manifest, n: usize, newer: &[&Manifest], now: Option<&str>, force: bool) -> Result<How> {
-    let Some(file) = target.files.get(n) else { return Ok(How::Whole) };
-    // Mere use of memories changes the catalogue, too.
-    if file.path.ends_with(layout::INDEX) || now == file.after.as_deref() {
-        return Ok(How::Whole);
-    }
-    let left = newer.iter().find_map(|m| m.left(&file.path)).unwrap_or(file.after.as_deref());
-    if now.is_some() && now == left && !target.ids.is_empty() && !by_hand(target, newer) {
-        return Ok(How::Merge);
-    }
-    if force { Ok(How::Whole) } else { Err(changed(&file.path)) }
-}
-
-/// Whether entries of the commit were changed by hand since.
-fn by_hand(target: &Manifest, newer: &[&Manifest]) -> bool {
-    newer.iter().filter(|m| m.is_adoption()).flat_map(|m| &m.ids).any(|id| target.ids.contains(id))
-}
-
-fn changed(path: &str) -> Error {
-    Error::new(Kind::Busy, format!("{path} was changed by hand since"))
-        .hint("add --force to take it back all the same; the changed file stays in the history")
-}
-
-/// Refuses a step that could not be made. `seen`: files that a step before this one puts back.
-fn check<'a>(home: &Path, target: &'a Manifest, newer: &[&Manifest], seen: &mut BTreeSet<&'a str>, force: bool) -> Result<()> {
-    for (n, file) in target.files.iter().enumerate() {
-        copy(home, target, n)?;
-        if seen.insert(&file.path) {
-            let now = Raw::read(&home.join(&file.path))?.map(|raw| raw.sha);
-            how(target, n, newer, now.as_deref(), force)?;
-        } else if !force && by_hand(target, newer) {
-            return Err(changed(&file.path));
+        let lists = "`claude-mem history` lists the commits and says which can be undone";
+        let no = |why: String| Err(Error::new(Kind::Usage, format!("commit {seq} {why}")).hint(lists));
+        match by_seq.get(&seq) {
+            Some(m) if m.is_adoption() => no("took in what was typed by hand; change that with `edit` or an editor".to_owned()),
+            Some(m) if m.command == UNDO => no("is an undo; `claude-mem redo` takes it back".to_owned()),
+            Some(_) => no("was undone already, or is too old".to_owned()),
+            None => no("is not in the history".to_owned()),
         }
     }
-    Ok(())
 }
 
-/// What file number `n` held before a commit.
-fn copy(home: &Path, manifest: &Manifest, n: usize) -> Result<Option<Vec<u8>>> {
-    let Some(before) = manifest.files.get(n).and_then(|f| f.before.as_ref()) else { return Ok(None) };
-    let copy = journal::copy_of(home, manifest, n);
-    let bytes = fs::read(&copy).map_err(|e| Error::io("read", &copy, &e))?;
-    if *before != sha256(&bytes) {
-        return Err(Error::failure(format!("{} is damaged, so it cannot be brought back", copy.display()))
-            .hint("`claude-mem verify` names every damaged file; nothing was changed"));
-    }
-    Ok(Some(bytes))
-}
-
-/// A Markdown file with the entries `ids` as they were before; `None` if nothing is left in it.
-fn merge(now: &[u8], before: Option<&[u8]>, path: &str, ids: &[Id]) -> Result<Option<Vec<u8>>> {
-    let layer = path.split_once('/').and_then(|(_, file)| layout::layer_of(file)).unwrap_or(Layer::Transient);
-    let text = |bytes| std::str::from_utf8(bytes).map_err(|_| changed(path));
-    let old = Document::parse(text(before.unwrap_or_default())?, layer);
-    let mut document = Document::parse(text(now)?, layer);
-    for id in ids {
-        match (old.get(id), old.text(id)) {
-            (Some(memory), Some(text)) if document.text(id) != Some(text) => {
-                document.remove(id);
-                document.insert_text(text, memory);
-            }
-            (Some(_), _) => {}
-            (None, _) => drop(document.remove(id)),
+/// Whether something keeps a commit from being taken back. What was changed by hand can be overridden, a later commit cannot.
+fn blocked(target: &Manifest, in_effect: &[Manifest], obstacles: Vec<Obstacle>, force: bool) -> Option<Blocked> {
+    let mut later: BTreeMap<u64, (&Manifest, BTreeSet<Id>)> = BTreeMap::new();
+    let mut blocked = Blocked { commit: target.clone(), ..Blocked::default() };
+    let newer = || in_effect.iter().filter(|m| m.seq > target.seq);
+    for obstacle in obstacles {
+        let mut found = false;
+        for manifest in newer().filter(|m| obstacle.is_of(m)) {
+            found = true;
+            later.entry(manifest.seq).or_insert_with(|| (manifest, BTreeSet::new())).1.extend(obstacle.id().cloned());
+        }
+        match obstacle {
+            Obstacle::Entry(id) if !found && !force => blocked.by_hand.push(id),
+            Obstacle::File(path) if !found && !force => blocked.files.push(path),
+            _ => {}
         }
     }
-    Ok((!document.is_blank()).then(|| document.render().into_bytes()))
-}
-
-/// The catalogue as it was before, with what is known of entries that were taken in by hand since.
-fn carry(
-    before: Option<Vec<u8>>,
-    now: Option<&[u8]>,
-    path: &str,
-    newer: &[&Manifest],
-    merged: &[(&str, Option<String>)],
-    at: &str,
-) -> Result<Option<Vec<u8>>> {
-    let project = path.split_once('/').map_or(path, |(project, _)| project);
-    let inside = |path: &str| path.strip_prefix(project).and_then(|p| p.strip_prefix('/')).map(str::to_owned);
-    let adoptions: Vec<&&Manifest> = newer.iter().filter(|m| m.is_adoption() && m.project == project).collect();
-    let Some(now) = now.filter(|_| !adoptions.is_empty()).and_then(|bytes| serde_json::from_slice::<Catalogue>(bytes).ok()) else {
-        return Ok(before);
-    };
-    let mut catalogue = match before.as_deref().map(serde_json::from_slice::<Catalogue>) {
-        Some(Ok(catalogue)) => catalogue,
-        // One that cannot be read is put back as it was: reading makes it anew.
-        Some(Err(_)) => return Ok(before),
-        None if merged.iter().all(|(_, sha)| sha.is_none()) => return Ok(None),
-        None => Catalogue {
-            version: now.version,
-            project: ProjectIdentity { name: project.to_owned(), ..now.project.clone() },
-            ..Catalogue::default()
-        },
-    };
-    for id in adoptions.iter().flat_map(|m| &m.ids) {
-        let Some(known) = now.memories.get(id.as_str()) else { continue };
-        catalogue.unlink(&BTreeSet::from([id.as_str()]));
-        catalogue.memories.insert(id.to_string(), known.clone());
-        let keywords: Vec<String> = now.keywords.iter().filter(|(_, ids)| ids.contains(id)).map(|(k, _)| k.clone()).collect();
-        catalogue.link(id, &keywords);
-    }
-    for file in adoptions.iter().flat_map(|m| m.taken_in.keys()).filter_map(|p| inside(p)) {
-        catalogue.files.extend(now.files.get(&file).map(|record| (file, record.clone())));
-    }
-    for (path, sha) in merged {
-        let Some(file) = inside(path) else { continue };
-        match sha {
-            Some(sha) => drop(catalogue.files.insert(file, FileRecord { sha256: sha.clone(), written: at.to_owned() })),
-            None => drop(catalogue.files.remove(&file)),
-        }
-    }
-    let json = catalogue.to_json().map_err(|e| Error::failure(format!("the catalogue cannot be written: {e}")))?;
-    Ok(Some(json.into_bytes()))
+    blocked.later = later.into_values().map(|(m, ids)| (m.clone(), ids.into_iter().collect())).collect();
+    blocked.by_hand.dedup();
+    let free = blocked.later.is_empty() && blocked.by_hand.is_empty() && blocked.files.is_empty();
+    (!free).then_some(blocked)
 }
