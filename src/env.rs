@@ -86,6 +86,11 @@ impl Env {
         }
     }
 
+    /// The moment at which a day begins here.
+    pub fn midnight(&self, day: jiff::civil::Date) -> Option<Timestamp> {
+        day.to_zoned_datetime(self.zone.clone()).ok().map(|time| time.timestamp())
+    }
+
     /// Today in the local time zone, `YYYY-MM-DD`.
     pub fn today(&self) -> String {
         self.now()[..10].to_owned()

@@ -4,11 +4,11 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::app::{App, fields, json, layer_name, one_line, record};
+use super::app::{App, fields, json, one_line, record};
 use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
-use crate::model::{self, Change, Layer, Memory, State, Validity};
+use crate::model::{self, Change, Layer, Memory, State, Validity, differences};
 use crate::pipeline::by_hand;
 use crate::store::markdown::Document;
 use crate::text::words;
@@ -89,37 +89,9 @@ fn homeless<'a>(text: &'a str, memory: &Memory) -> Option<(usize, &'a str)> {
 
 /// What differs, as `name: old → new`.
 fn changes(old: &Memory, new: &Memory) -> Vec<String> {
-    let until = |m: &Memory| m.validity.until_date().map_or_else(|| m.validity.name().to_owned(), |day| format!("until {day}"));
-    let text = |t: &Option<String>| t.clone().unwrap_or_default();
-    type Field = fn(&Memory) -> String;
-    let fields: [(&str, Field); 5] = [
-        ("summary", |m| m.summary.clone()),
-        ("kind", |m| m.kind.name().to_owned()),
-        ("layer", |m| layer_name(m.layer)),
-        ("state", |m| m.state.name().to_owned()),
-        ("keywords", |m| m.keywords.join(", ")),
-    ];
-    let mut pairs: Vec<(&str, String, String)> = fields.iter().map(|(name, get)| (*name, get(old), get(new))).collect();
-    pairs.push(("validity", until(old), until(new)));
-    for (name, a, b) in [
-        ("why", &old.reason, &new.reason),
-        ("topic", &old.topic, &new.topic),
-        ("not", &old.rejected, &new.rejected),
-        ("apply", &old.how_to_apply, &new.how_to_apply),
-        ("scope", &old.scope, &new.scope),
-        ("branch", &old.branch, &new.branch),
-        ("ends when", &old.lapses_when, &new.lapses_when),
-    ] {
-        pairs.push((name, text(a), text(b)));
-    }
-    pairs.push(("pinned", old.pinned.to_string(), new.pinned.to_string()));
     let shown = |text: String| if text.is_empty() { "nothing".to_owned() } else { text };
-    let mut lines: Vec<String> =
-        pairs.into_iter().filter(|(_, a, b)| a != b).map(|(name, a, b)| format!("{name}: {} → {}", shown(a), shown(b))).collect();
-    if lines.is_empty() {
-        lines.push("other fields changed".to_owned());
-    }
-    lines
+    let lines = differences(old, new).into_iter().map(|d| format!("{}: {} → {}", d.field, shown(d.old), shown(d.new)));
+    lines.collect()
 }
 
 impl EditArgs {

@@ -1,4 +1,13 @@
-//! `undo`, `redo`, `history`, `verify`: what was done, and the way back and forth.
+//! `history` and `verify`, and below it `undo`, `redo`, `blame`, `diff`: what was done, why, and the way back.
+
+mod blame;
+mod diff;
+mod life;
+mod undo;
+
+pub use blame::BlameArgs;
+pub use diff::DiffArgs;
+pub use undo::{RedoArgs, UndoArgs};
 
 use std::collections::BTreeSet;
 
@@ -7,95 +16,11 @@ use serde_json::{Value, json};
 
 use super::app::{App, fields, json as to_json};
 use super::ui::{count, paint, style};
-use crate::error::{Error, Result};
-use crate::store::{EDITED, Injection, Manifest, Severity, Store};
-
-/// How far to go, and where.
-#[derive(Debug, Args)]
-struct Way {
-    /// How many changes
-    #[arg(value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    steps: u16,
-    /// Also if files were edited by hand since; the edited files are kept in the history
-    #[arg(long)]
-    force: bool,
-    /// The last change of any project, not only of this folder's
-    #[arg(long)]
-    all_projects: bool,
-}
-
-/// Take the last change back; again, and the one before goes, too
-///
-/// Entries that were typed by hand since stay. What was undone can be done again with `redo` until something new is changed.
-/// The last 20 changes are kept.
-#[derive(Debug, Args)]
-pub struct UndoArgs {
-    #[command(flatten)]
-    way: Way,
-}
-
-impl UndoArgs {
-    /// Runs it.
-    pub fn run(&self, app: &App) -> Result<()> {
-        self.way.walk(app, "undo", "undone")
-    }
-}
-
-/// Do again what was undone, until something new is changed
-#[derive(Debug, Args)]
-pub struct RedoArgs {
-    #[command(flatten)]
-    way: Way,
-}
-
-impl RedoArgs {
-    /// Runs it.
-    pub fn run(&self, app: &App) -> Result<()> {
-        self.way.walk(app, "redo", "redone")
-    }
-}
-
-impl Way {
-    fn walk(&self, app: &App, verb: &str, done: &str) -> Result<()> {
-        let store = app.store()?;
-        let within = scope(app, &store, self.all_projects)?;
-        let (redo, steps) = (verb == "redo", usize::from(self.steps));
-        let there = store.steps(redo, within.as_deref())?;
-        if there.is_empty() {
-            let place = within.as_deref().and_then(<[String]>::first).map(|p| format!(" in {p} (--all-projects looks everywhere)"));
-            app.ui.say(&format!("nothing to {verb}{}", app.ui.foreign(&place.unwrap_or_default())));
-            if app.ui.wishes.json {
-                app.ui.object(verb, fields([(done, json!([])), ("commit", Value::Null)]));
-            }
-            return Ok(());
-        }
-        let (walked, made, notices) = if app.ui.wishes.dry_run {
-            (there.into_iter().take(steps).collect(), None, Vec::new())
-        } else {
-            let walked =
-                if redo { store.redo(steps, self.force, within.as_deref())? } else { store.undo(steps, self.force, within.as_deref())? };
-            let made = walked.steps.last().map(|m| m.seq);
-            (walked.steps, made, walked.notices)
-        };
-        for notice in &notices {
-            app.ui.warn(&app.ui.foreign(notice));
-        }
-        if app.ui.wishes.json {
-            let taken = |m: &Manifest| m.takes_back.as_ref().filter(|_| made.is_some()).map_or(m.seq, |back| back.seq);
-            let rows: Vec<Value> = walked.iter().map(|m| row(m, "")).collect();
-            let seqs: Vec<u64> = walked.iter().map(taken).collect();
-            app.ui.object(verb, fields([(done, seqs.into()), ("commit", made.into()), ("steps", rows.into())]));
-            return Ok(());
-        }
-        for step in &walked {
-            match made {
-                Some(_) => app.ui.line(&format!("{} {}", paint(style::GOOD, &format!("{done}:")), what(app, step))),
-                None => app.ui.say(&format!("would {verb}: {}", what(app, step))),
-            }
-        }
-        Ok(())
-    }
-}
+use crate::error::{Error, Kind, Result};
+use crate::model::Id;
+use crate::pipeline::life::ids;
+use crate::store::past::{Past, State};
+use crate::store::{By, EDITED, Injection, Manifest, Severity, Store};
 
 /// The projects whose changes are meant.
 fn scope(app: &App, store: &Store, all: bool) -> Result<Option<Vec<String>>> {
@@ -131,14 +56,40 @@ fn what(app: &App, manifest: &Manifest) -> String {
 
 fn row(h: &Manifest, state: &str) -> Value {
     json!({
-        "commit": h.seq, "command": h.command, "at": h.at, "project": projects(h), "files": h.files.len(), "ids": h.ids,
-        "summary": h.title, "takes_back": h.takes_back.as_ref().map(|b| b.seq), "undone": state == "undone",
+        "commit": h.seq, "command": h.command, "by": By::of(&h.command).name(), "at": h.at, "project": projects(h), "files": h.files.len(),
+        "ids": h.ids, "summary": h.title, "takes_back": h.takes_back.as_ref().map(|b| b.seq), "undone": state == "undone",
     })
 }
 
-/// Show what changed the store, newest last
+/// Number, time and author of a commit, as lists of them begin.
+fn when_and_who(app: &App, h: &Manifest) -> String {
+    let of = h.takes_back.as_ref().map(|back| format!(" of {} {}", back.seq, back.command)).unwrap_or_default();
+    let (by, command) = (By::of(&h.command).name(), format!("{}{of}", h.command));
+    // Where both are one word, it is said once.
+    let what = if by == command || h.is_adoption() { by.to_owned() } else { format!("{by}: {command}") };
+    format!("{} {}  {what:<16}", paint(style::HINT, &format!("{:>4}", h.seq)), app.env.local(&h.at))
+}
+
+/// The one memory that an id, or the beginning of one (4 characters or more), names, whether it is there or was.
+fn find_ever(past: &Past, now: &State, id: &str) -> Result<Id> {
+    let wanted = id.trim().to_ascii_lowercase();
+    let found: Vec<Id> = ids(past, now).into_iter().filter(|i| wanted.len() >= 4 && i.as_str().starts_with(&wanted)).collect();
+    match found.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(Error::new(Kind::Usage, format!("there is no memory `{id}`, and the history knows of none"))
+            .hint("`claude-mem list` shows the ids, `claude-mem history` what was changed")),
+        many => Err(Error::new(Kind::Usage, format!("`{id}` is the beginning of {} ids", many.len())).hint("type more of it")),
+    }
+}
+
+/// Show what changed the store and who did it, newest last; or the life of one memory
+///
+/// With an ID: when it came and from which words, what it said before each change, and where it went. It may be gone.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
+    /// Id of a memory, or its first four characters
+    #[arg(value_name = "ID", conflicts_with_all = ["injections", "limit", "all_projects"])]
+    id: Option<String>,
     /// What was given to conversations, and what was left out
     #[arg(long)]
     injections: bool,
@@ -154,6 +105,9 @@ impl HistoryArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
+        if let Some(id) = &self.id {
+            return life::show(app, &store, id);
+        }
         if self.injections {
             let (injections, bad) = store.injections()?;
             if bad > 0 {
@@ -175,21 +129,20 @@ impl HistoryArgs {
             return Ok(());
         }
         for h in shown.iter().rev() {
-            let of = h.takes_back.as_ref().map(|back| format!(" of {} {}", back.seq, back.command)).unwrap_or_default();
             let state = match state(h) {
                 "" => String::new(),
                 state => format!(" [{state}]"),
             };
-            let size = format!("{}, {}", count(h.files.len(), "file", "files"), count(h.ids.len(), "memory", "memories"));
+            let (size, some) = (count(h.ids.len(), "memory", "memories"), h.ids.iter().take(3).map(Id::as_str).collect::<Vec<_>>());
+            let more = if h.ids.len() > some.len() { ", …" } else { "" };
+            let which = if some.is_empty() { size } else { format!("{size}: {}{more}", some.join(", ")) };
             app.ui.line(&format!(
-                "{} {}  {:<10} {}  {}{} {}",
-                paint(style::HINT, &format!("{:>4}", h.seq)),
-                app.env.local(&h.at),
-                format!("{}{of}", h.command),
+                "{} {}  {}{} {}",
+                when_and_who(app, h),
                 app.ui.foreign(&projects(h)),
                 app.ui.foreign(&h.title),
                 paint(style::WARN, &state),
-                paint(style::DIM, &format!("({size})"))
+                paint(style::DIM, &format!("({which})"))
             ));
         }
         if shown.is_empty() {

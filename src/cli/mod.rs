@@ -121,6 +121,8 @@ commands! {
     Undo(history::UndoArgs),
     Redo(history::RedoArgs),
     History(history::HistoryArgs),
+    Blame(history::BlameArgs),
+    Diff(history::DiffArgs),
     Verify(history::VerifyArgs),
     Check(check::CheckArgs),
     Graph(graph::GraphArgs),

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use similar::{ChangeTag, TextDiff};
 
 use super::app::{App, fields};
-use super::ui::{Ui, count, paint, style};
+use super::ui::{Ui, count, diff, paint, style};
 use crate::error::{Error, Result};
 use crate::extract::backend::{self, Wanted};
 use crate::extract::{Known, Unfinished, refine};
@@ -199,7 +198,7 @@ fn show(ui: &Ui, snapshot: &Snapshot, proposal: &Proposal) {
     ui.line(&format!("{} {}", paint(style::STRONG, verb(&proposal.kind)), paint(style::DIM, &format!("({})", proposal.reason))));
     match (&proposal.kind, memories.as_slice()) {
         (lint::Kind::Rewrite { summary }, [one]) => {
-            let (old, new) = word_diff(ui, &one.summary, summary);
+            let (old, new) = diff::words(ui, &one.summary, summary);
             ui.line(&format!("  {} {old}\n  {} {new}", paint(style::BAD, "-"), paint(style::GOOD, "+")));
         }
         (lint::Kind::Merge { into }, all) => {
@@ -234,25 +233,6 @@ fn verb(kind: &lint::Kind) -> &'static str {
         lint::Kind::Conflict => "flag as a conflict",
         lint::Kind::Question { .. } | lint::Kind::Doubt { .. } => "question",
     }
-}
-
-/// Both sides of a change, with what differs marked by brackets and colour: readable without colour, too.
-fn word_diff(ui: &Ui, old: &str, new: &str) -> (String, String) {
-    let (old, new) = (ui.foreign(old), ui.foreign(new));
-    let diff = TextDiff::from_unicode_words(&old, &new);
-    let (mut before, mut after) = (String::new(), String::new());
-    for change in diff.iter_all_changes() {
-        let text = change.value();
-        match change.tag() {
-            ChangeTag::Equal => {
-                before.push_str(text);
-                after.push_str(text);
-            }
-            ChangeTag::Delete => before.push_str(&paint(style::BAD, &format!("[{text}]"))),
-            ChangeTag::Insert => after.push_str(&paint(style::GOOD, &format!("[{text}]"))),
-        }
-    }
-    (before, after)
 }
 
 fn json_of(snapshot: &Snapshot, proposal: &Proposal) -> Value {

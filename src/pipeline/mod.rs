@@ -4,10 +4,12 @@
 //! each conversation by itself, so that what is done stays done.
 
 pub mod answers;
+pub mod belief;
 pub mod by_hand;
 pub mod import;
 pub mod ingest;
 pub mod known;
+pub mod life;
 pub mod prepare;
 pub mod search;
 pub mod settle;

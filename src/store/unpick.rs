@@ -237,9 +237,8 @@ impl<'a> Bench<'a> {
             let document = Document::parse(&text, layer(file));
             for view in document.entries() {
                 let Some(id) = view.entry.id.as_ref().filter(|id| !own.contains(id)) else { continue };
-                let refers = |to: &&Id| {
-                    view.entry.memory.relations.iter().any(|r| r.id == **to) || view.text.contains(&format!("[[{to}]]"))
-                };
+                let refers =
+                    |to: &&Id| view.entry.memory.relations.iter().any(|r| r.id == **to) || view.text.contains(&format!("[[{to}]]"));
                 found.extend(going.iter().any(refers).then(|| Obstacle::Entry(id.clone())));
             }
         }
@@ -286,7 +285,13 @@ fn merge(now: &[u8], before: Option<&[u8]>, file: &str, ids: &[Id]) -> Option<Op
 }
 
 /// The catalogue without what a commit did to it: `old` before it, `left` behind it. What others did since stays.
-fn without(old: &Catalogue, left: &Catalogue, now: Catalogue, ids: &BTreeSet<&Id>, records: Vec<(String, Option<FileRecord>)>) -> Catalogue {
+fn without(
+    old: &Catalogue,
+    left: &Catalogue,
+    now: Catalogue,
+    ids: &BTreeSet<&Id>,
+    records: Vec<(String, Option<FileRecord>)>,
+) -> Catalogue {
     let mut new = now;
     let gone: BTreeSet<&str> = ids.iter().map(|id| id.as_str()).collect();
     let linked = new.keywords == left.keywords;
