@@ -1,12 +1,15 @@
 //! `forget`: takes entries out and keeps them from coming back.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 
 use super::app::{App, fields, ids, one_line};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
-use crate::model::{Id, Memory};
+use crate::model::{Id, Memory, ReviewItem};
 use crate::pipeline::by_hand;
+use crate::store::Store;
 use crate::store::turns::TurnStore;
 use crate::text::words;
 
@@ -18,7 +21,7 @@ pub struct ForgetArgs {
     /// Ids, or their first four characters
     #[arg(value_name = "ID", required_unless_present_any = ["session", "query"])]
     ids: Vec<String>,
-    /// Everything that came from this conversation
+    /// Everything that came from this conversation, also what waits for review or is in the archive
     #[arg(long, value_name = "SESSION", conflicts_with = "ids")]
     session: Option<String>,
     /// Everything that contains all of these words
@@ -31,45 +34,73 @@ impl ForgetArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
         let chosen = self.chosen(app, &store)?;
+        let candidates = self.candidates(app, &store)?;
         let turns = self.forget_turns(app, &store)?;
-        if chosen.is_empty() && turns > 0 {
+        let nothing = chosen.is_empty() && candidates.is_empty();
+        if nothing && turns > 0 {
             if app.ui.wishes.json {
                 app.ui.object("forget", fields([("forgotten", ids(&[])), ("turns", turns.into())]));
             }
             return Ok(());
         }
-        if chosen.is_empty() {
+        if nothing {
             return Err(Error::new(Kind::Usage, "nothing matches, so nothing is forgotten").hint("`claude-mem list` shows what there is"));
         }
         if !app.ui.wishes.json {
             for (_, memory) in &chosen {
                 app.ui.report(&format!("{} {}", paint(style::BAD, "-"), one_line(&app.ui, memory)));
             }
+            for (_, item) in &candidates {
+                let waits = paint(style::DIM, "(waits for review)");
+                app.ui.report(&format!("{} {}  {} {waits}", paint(style::BAD, "-"), item.id, app.ui.foreign(&item.memory.summary)));
+            }
         }
-        let number = count(chosen.len(), "memory", "memories");
+        let parts = [
+            (chosen.len(), count(chosen.len(), "memory", "memories")),
+            (candidates.len(), count(candidates.len(), "candidate", "candidates")),
+        ];
+        let number = parts.iter().filter(|(n, _)| *n > 0).map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" and ");
         let gone: Vec<Id> = chosen.iter().map(|(_, m)| m.id.clone()).collect();
+        let dropped: Vec<Id> = candidates.iter().map(|(_, item)| item.id.clone()).collect();
+        let result = || fields([("forgotten", ids(&gone)), ("candidates", ids(&dropped))]);
         if app.ui.wishes.dry_run {
-            app.ui.done("forget", fields([("forgotten", ids(&gone))]), ("forgot", "forget"), &number);
+            app.ui.done("forget", result(), ("forgot", "forget"), &number);
             return Ok(());
         }
         if !app.ui.confirm(&format!("forget {number}?"))? {
             app.ui.unchanged();
             return Ok(());
         }
-        let mut projects: Vec<&String> = chosen.iter().map(|(p, _)| p).collect();
-        projects.dedup();
+        let projects: BTreeSet<&String> = chosen.iter().map(|(p, _)| p).chain(candidates.iter().map(|(p, _)| p)).collect();
         for project in projects {
             let mine = || chosen.iter().filter(|(p, _)| p == project).map(|(_, m)| m);
-            app.update(&store, project, &mut |snapshot| Ok(by_hand::forget(snapshot, mine(), &app.env.now())))?;
+            app.update(&store, project, &mut |snapshot| {
+                let mut plan = by_hand::forget(snapshot, mine(), &app.env.now());
+                if let Some(session) = &self.session {
+                    plan.changes.extend(by_hand::drop_candidates(snapshot, session, &app.env.now()));
+                }
+                Ok(plan)
+            })?;
         }
-        let them = if chosen.len() == 1 { "it" } else { "them" };
+        let them = if chosen.len() + candidates.len() == 1 { "it" } else { "them" };
         let what = format!("{number}; `claude-mem undo` brings {them} back");
-        app.ui.done("forget", fields([("forgotten", ids(&gone))]), ("forgot", "forget"), &what);
+        app.ui.done("forget", result(), ("forgot", "forget"), &what);
         Ok(())
     }
 
+    /// Project and item of what came from the conversation and waits for review.
+    fn candidates(&self, app: &App, store: &Store) -> Result<Vec<(String, ReviewItem)>> {
+        let Some(session) = self.session.as_deref() else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for snapshot in app.snapshots(store, true)? {
+            let mine = snapshot.catalogue.review.iter().filter(|item| item.memory.session.as_deref() == Some(session));
+            found.extend(mine.map(|item| (snapshot.project.clone(), item.clone())));
+        }
+        Ok(found)
+    }
+
     /// Takes the kept turns of a conversation out: unlike memories, they are in no history, so undo does not bring them back.
-    fn forget_turns(&self, app: &App, store: &crate::store::Store) -> Result<usize> {
+    fn forget_turns(&self, app: &App, store: &Store) -> Result<usize> {
         let (Some(session), Some(turns)) = (&self.session, TurnStore::open(store.home(), false)?) else { return Ok(0) };
         let kept = turns.count(session)?;
         if kept == 0 || app.ui.wishes.dry_run || !app.ui.confirm(&format!("forget the {} that were kept?", count(kept, "turn", "turns")))? {
@@ -81,7 +112,7 @@ impl ForgetArgs {
     }
 
     /// Project and memory of everything that is meant, sorted by project.
-    fn chosen(&self, app: &App, store: &crate::store::Store) -> Result<Vec<(String, Memory)>> {
+    fn chosen(&self, app: &App, store: &Store) -> Result<Vec<(String, Memory)>> {
         let mut chosen = Vec::new();
         if self.session.is_none() && self.query.is_none() {
             for id in &self.ids {
@@ -97,6 +128,10 @@ impl ForgetArgs {
                     (None, None) => false,
                 };
                 chosen.extend(snapshot.entries.iter().filter(|e| wanted(&e.memory)).map(|e| (snapshot.project.clone(), e.memory.clone())));
+                if every {
+                    let archived = store.archived(&snapshot.project)?;
+                    chosen.extend(archived.into_iter().filter(|e| wanted(&e.memory)).map(|e| (snapshot.project.clone(), e.memory)));
+                }
             }
         }
         chosen.sort_by(|a, b| (&a.0, &a.1.id).cmp(&(&b.0, &b.1.id)));

@@ -13,7 +13,7 @@ use crate::extract::{Known, Unfinished, refine};
 use crate::model::{Change, Id, Layer, Memory, State};
 use crate::reconcile::lint::{self, Proposal};
 use crate::reconcile::proposals::{self, mark};
-use crate::store::{Snapshot, Store};
+use crate::store::{Entry, Snapshot, Store};
 use crate::text::{redact, words};
 
 /// Look through the store again: propose rewrites, merges, ends and questions, and apply what you accept
@@ -126,9 +126,11 @@ impl RefineArgs {
 }
 
 /// Shows each, asks, and commits all answers as one, with the marks of what a model has read. Gives the number accepted.
+///
+/// Asking a model and a person takes time, and others write meanwhile. So the answers are planned on the entries as they are
+/// then; a proposal for an entry that says something else by now is left out.
 fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal], read: Vec<String>) -> Result<usize> {
-    let mut plan = app.plan(snapshot, "refine");
-    let (mut accepted, mut declined) = (0, read);
+    let (mut accepted, mut declined) = (Vec::new(), read);
     for (number, proposal) in proposals.iter().enumerate() {
         if !app.ui.wishes.json {
             app.ui.line(&paint(style::DIM, &format!("{} of {}", number + 1, proposals.len())));
@@ -136,25 +138,55 @@ fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal],
         }
         let question = matches!(proposal.kind, lint::Kind::Question { .. } | lint::Kind::Doubt { .. });
         match ask(app, question)? {
-            Answer::Yes => {
-                plan.changes.extend(lint::changes(snapshot, proposal));
-                accepted += 1;
-            }
-            Answer::Text(summary) => {
-                plan.changes.extend(
-                    proposal.ids.first().and_then(|id| snapshot.entry(id)).map(|e| Change::Amend(Memory { summary, ..e.memory.clone() })),
-                );
-                accepted += 1;
-            }
+            Answer::Yes => accepted.push((proposal, None)),
+            Answer::Text(summary) => accepted.push((proposal, Some(summary))),
             Answer::No => declined.push(proposal.key.clone()),
             Answer::Quit => break,
         }
     }
-    if !declined.is_empty() {
-        plan.changes.push(Change::Decline { keys: declined });
+    if accepted.is_empty() && declined.is_empty() {
+        return Ok(0);
     }
-    app.commit(store, &plan)?;
-    Ok(accepted)
+    let (mut made, mut late) = (0, Vec::new());
+    app.update(store, &snapshot.project, &mut |now| {
+        let mut plan = app.plan(now, "refine");
+        (made, late) = (0, Vec::new());
+        // With what was planned so far, so that two proposals for one entry are both heeded.
+        let mut ahead = now.clone();
+        for (proposal, summary) in &accepted {
+            if let Some(id) = proposal.ids.iter().find(|id| says(snapshot, id) != says(now, id)) {
+                late.push(id.clone());
+                continue;
+            }
+            let changes = match summary {
+                None => lint::changes(&ahead, proposal),
+                Some(summary) => {
+                    let entry = proposal.ids.first().and_then(|id| ahead.entry(id));
+                    let amend = |e: &Entry| Change::Amend(Memory { summary: summary.clone(), ..e.memory.clone() });
+                    entry.map(amend).into_iter().collect()
+                }
+            };
+            for change in &changes {
+                let Change::Amend(memory) = change else { continue };
+                ahead.entries.iter_mut().filter(|e| e.memory.id == memory.id).for_each(|e| e.memory.clone_from(memory));
+            }
+            plan.changes.extend(changes);
+            made += 1;
+        }
+        if !declined.is_empty() {
+            plan.changes.push(Change::Decline { keys: declined.clone() });
+        }
+        Ok(plan)
+    })?;
+    for id in late {
+        app.ui.warn(&format!("{id} was changed meanwhile, so a proposal for it was left out; refine looks at it again"));
+    }
+    Ok(made)
+}
+
+/// What an entry says, without the words of proof that may come to it at any time.
+fn says(snapshot: &Snapshot, id: &Id) -> Option<Memory> {
+    snapshot.entry(id).map(|e| Memory { evidence: Vec::new(), ..e.memory.clone() })
 }
 
 const CHOICES: &[(&str, &str)] = &[

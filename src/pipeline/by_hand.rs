@@ -144,12 +144,24 @@ pub fn is_buried(snapshot: &Snapshot, memory: &Memory) -> bool {
     snapshot.catalogue.tombstones.iter().any(|stone| duplicate::buried(&memory.summary, stone))
 }
 
-/// Plans to forget those of these memories that are in the project; each leaves a tombstone.
+/// Plans to forget those of these memories that are in the project, the archive included; each leaves a tombstone.
 pub fn forget<'a>(snapshot: &Snapshot, memories: impl IntoIterator<Item = &'a Memory>, at: &str) -> Plan {
     let mut plan = plan(snapshot, "forget", at);
-    let mine = memories.into_iter().filter(|m| snapshot.entry(&m.id).is_some());
+    let mine = memories.into_iter().filter(|m| snapshot.catalogue.memories.contains_key(m.id.as_str()));
     plan.changes.extend(mine.map(|m| Change::Forget { id: m.id.clone(), tombstone: Some(duplicate::tombstone_of(m, at)) }));
     plan
+}
+
+/// Plans to drop the candidates of a conversation that wait for review; each leaves a tombstone.
+pub fn drop_candidates(snapshot: &Snapshot, session: &str, at: &str) -> Vec<Change> {
+    let of_session = snapshot.catalogue.review.iter().filter(|item| item.memory.session.as_deref() == Some(session));
+    let stone = |item: &ReviewItem| {
+        // An item about a stored entry is a question about that one, which goes or stays by itself.
+        let about_stored = Id::parse(&item.memory.id).is_some_and(|id| id != item.id);
+        let memory = item.memory.to_memory(item.id.clone()).ok().filter(|_| !about_stored);
+        memory.map(|memory| duplicate::tombstone_of(&memory, at))
+    };
+    of_session.map(|item| Change::Answer { id: item.id.clone(), tombstone: stone(item) }).collect()
 }
 
 /// What stays of two memories that disagree.
