@@ -284,11 +284,17 @@ impl Past {
     /// # Errors
     /// If a copy is damaged.
     pub fn changes(&self, old: &State, new: &State) -> Result<Vec<Change>> {
+        let (from, to) = (old.behind.unwrap_or(u64::MAX), new.behind.unwrap_or(u64::MAX));
+        // A change of topic moves an entry under another heading and leaves its own text, hence its digest, as it is.
+        let touched: BTreeSet<&Id> = self.commits.iter().filter(|m| m.seq > from && m.seq <= to).flat_map(|m| &m.ids).collect();
         let keys: BTreeSet<&Key> = old.entries.keys().chain(new.entries.keys()).collect();
-        let differs = keys.into_iter().filter(|key| old.entries.get(*key) != new.entries.get(*key));
+        let may_differ = |key: &&Key| touched.contains(&key.1) || old.entries.get(*key) != new.entries.get(*key);
         let mut changes: Vec<Change> = Vec::new();
-        for key in differs {
+        for key in keys.into_iter().filter(may_differ) {
             let (before, after) = (self.side(old, key)?, self.side(new, key)?);
+            if before == after {
+                continue;
+            }
             let other = changes.iter_mut().find(|c| c.id == key.1);
             match (other, &before, &after) {
                 (Some(gone), Side::Absent, _) if gone.after == Side::Absent => gone.after = after,

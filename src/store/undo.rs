@@ -210,6 +210,14 @@ fn blocked(target: &Manifest, in_effect: &[Manifest], obstacles: Vec<Obstacle>, 
     let mut later: BTreeMap<u64, (&Manifest, BTreeSet<Id>)> = BTreeMap::new();
     let mut blocked = Blocked { commit: target.clone(), ..Blocked::default() };
     let newer = || in_effect.iter().filter(|m| m.seq > target.seq);
+    // What is done again was done before what is newer here, so there the entries themselves have to tell.
+    let own = target.ids.iter().filter(|_| target.command != UNDO);
+    for manifest in newer() {
+        let shared: Vec<Id> = own.clone().filter(|id| manifest.ids.contains(id)).cloned().collect();
+        if !shared.is_empty() {
+            later.entry(manifest.seq).or_insert_with(|| (manifest, BTreeSet::new())).1.extend(shared);
+        }
+    }
     for obstacle in obstacles {
         let mut found = false;
         for manifest in newer().filter(|m| obstacle.is_of(m)) {

@@ -169,14 +169,11 @@ impl<'a> Bench<'a> {
         };
         let mut obstacles = Vec::new();
         for id in &target.ids {
-            let is_there = match left.memories.get(id.as_str()) {
-                Some(known) => {
-                    let text = self.now(&path(&known.file))?.and_then(|bytes| text_of(&bytes, &known.file, id));
-                    text.is_some_and(|text| known.digest.is_empty() || digest(&text) == known.digest)
-                }
+            let as_left = match left.memories.get(id.as_str()) {
+                Some(known) => self.says(&path(&known.file), id, &known.digest, target)?,
                 None => gone || !now.memories.contains_key(id.as_str()),
             };
-            obstacles.extend((!is_there).then(|| Obstacle::Entry(id.clone())));
+            obstacles.extend((!as_left).then(|| Obstacle::Entry(id.clone())));
         }
         let asked = left.review.iter().filter(|item| !old.review.contains(item) && now.memories.contains_key(item.id.as_str()));
         obstacles.extend(asked.map(|item| Obstacle::Entry(item.id.clone())));
@@ -222,6 +219,19 @@ impl<'a> Bench<'a> {
         Ok(obstacles)
     }
 
+    /// Whether an entry stands in a file with the words, and as far as that is known under the topic, that a commit left.
+    fn says(&mut self, path: &str, id: &Id, left: &str, target: &Manifest) -> Result<bool> {
+        let file = path.split_once('/').map_or(path, |(_, file)| file);
+        let Some((text, topic)) = self.now(path)?.and_then(|bytes| entry(&bytes, file, id)) else { return Ok(false) };
+        if !left.is_empty() && digest(&text) != left {
+            return Ok(false);
+        }
+        // The topic is a heading above the entry, so it is in no digest.
+        let then = behind(self.home, &self.commits, target.seq, path)?;
+        let then = then.filter(|bytes| target.left(path) == Some(Some(&sha256(bytes)))).and_then(|bytes| entry(&bytes, file, id));
+        Ok(then.is_none_or(|(_, of_then)| of_then == topic))
+    }
+
     /// Entries that refer to one of those that go.
     fn references(&mut self, going: &[&Id], own: &BTreeSet<&Id>, now: &Catalogue, project: &str) -> Result<Vec<Obstacle>> {
         let mut found = Vec::new();
@@ -259,8 +269,10 @@ fn layer(file: &str) -> Layer {
     layout::layer_of(file).unwrap_or(Layer::Transient)
 }
 
-fn text_of(bytes: &[u8], file: &str, id: &Id) -> Option<String> {
-    Document::parse(std::str::from_utf8(bytes).ok()?, layer(file)).text(id).map(str::to_owned)
+/// Text and topic of an entry in a file.
+fn entry(bytes: &[u8], file: &str, id: &Id) -> Option<(String, Option<String>)> {
+    let document = Document::parse(std::str::from_utf8(bytes).ok()?, layer(file));
+    Some((document.text(id)?.to_owned(), document.get(id)?.topic.clone()))
 }
 
 /// A file with the entries `ids` as they were before; `Some(None)` if nothing is left in it, `None` if it is no text.
@@ -269,16 +281,19 @@ fn merge(now: &[u8], before: Option<&[u8]>, file: &str, ids: &[Id]) -> Option<Op
     let mut document = Document::parse(std::str::from_utf8(now).ok()?, layer(file));
     for id in ids {
         match (old.get(id), old.text(id)) {
-            (Some(memory), Some(text)) if document.text(id) != Some(text) => {
+            (Some(memory), Some(text)) => {
+                let topic_stays = document.get(id).is_some_and(|m| m.topic == memory.topic);
+                if topic_stays && document.text(id) == Some(text) {
+                    continue;
+                }
                 // Where it stands, if its text comes out as it was.
-                let stays = document.get(id).is_some_and(|m| m.topic == memory.topic) && document.replace(memory).is_ok();
+                let stays = topic_stays && document.replace(memory).is_ok();
                 if !stays || document.text(id) != Some(text) {
                     document.remove(id);
                     document.insert_text(text, memory);
                 }
             }
-            (Some(_), _) => {}
-            (None, _) => drop(document.remove(id)),
+            _ => drop(document.remove(id)),
         }
     }
     Some((!document.is_blank()).then(|| document.render().into_bytes()))
