@@ -205,6 +205,12 @@ impl Store {
     }
 }
 
+/// Whether a later commit renamed, removed or replaced the whole project.
+fn moved(target: &Manifest, manifest: &Manifest) -> bool {
+    let whole = manifest.ids.is_empty() && manifest.files.iter().any(|f| !f.path.ends_with(layout::INDEX));
+    whole && !manifest.projects().is_disjoint(&target.projects())
+}
+
 /// Whether something keeps a commit from being taken back. What was changed by hand can be overridden, a later commit cannot.
 fn blocked(target: &Manifest, in_effect: &[Manifest], obstacles: Vec<Obstacle>, force: bool) -> Option<Blocked> {
     let mut later: BTreeMap<u64, (&Manifest, BTreeSet<Id>)> = BTreeMap::new();
@@ -214,7 +220,7 @@ fn blocked(target: &Manifest, in_effect: &[Manifest], obstacles: Vec<Obstacle>, 
     let own = target.ids.iter().filter(|_| target.command != UNDO);
     for manifest in newer() {
         let shared: Vec<Id> = own.clone().filter(|id| manifest.ids.contains(id)).cloned().collect();
-        if !shared.is_empty() {
+        if !shared.is_empty() || (target.command != UNDO && moved(target, manifest)) {
             later.entry(manifest.seq).or_insert_with(|| (manifest, BTreeSet::new())).1.extend(shared);
         }
     }

@@ -5,8 +5,8 @@
 use std::fs;
 
 use claude_mem::error::Kind;
-use claude_mem::model::Change;
-use claude_mem::store::{ADOPT, Snapshot, Store};
+use claude_mem::model::{Change, Id, Memory, Relation, RelationType};
+use claude_mem::store::{ADOPT, Blocked, Snapshot, Store, Walked, Way, Which};
 
 use crate::store::{AT, commit, content, id, ids, memory, open};
 
@@ -146,4 +146,72 @@ fn a_hand_edit_stops_undo_unless_forced_and_is_kept() {
     assert!(!file.exists());
     store.redo(2, false, None).unwrap();
     assert_eq!(fs::read(&file).unwrap(), before, "the forced undo kept the edited file");
+}
+
+fn take(store: &Store, seq: u64, force: bool) -> Walked {
+    store.walk(Way { redo: false, which: Which::Commit(seq), force, dry_run: false }).unwrap()
+}
+
+/// Numbers of the commits in the way, with the entries they are about.
+fn later(blocked: &Blocked) -> Vec<(u64, Vec<Id>)> {
+    blocked.later.iter().map(|(m, ids)| (m.seq, ids.clone())).collect()
+}
+
+#[test]
+fn a_commit_that_later_ones_stand_on_is_not_taken_out() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path());
+    add(&store, "p", 1);
+    let link = Relation { id: id(1), kind: RelationType::DependsOn };
+    commit(&store, "p", vec![Change::Add(Memory { relations: vec![link], ..memory(2, "a", "number 2") })]);
+    add(&store, "p", 3);
+    let before = content(home.path());
+    // Another entry refers to it.
+    let blocked = take(&store, 1, false).blocked.unwrap();
+    assert_eq!(later(&blocked), [(2, vec![id(2)])]);
+    assert!(blocked.error().message.contains("commit 1 (test) cannot be undone: commit 2 (test) with 0000000002 stands on it"));
+    assert_eq!(take(&store, 1, true).blocked.map(|b| b.later.len()), Some(1), "force is for hands, not for commits");
+    // A change of topic leaves the words of an entry as they are.
+    commit(&store, "p", vec![Change::Amend(memory(3, "another topic", "number 3"))]);
+    assert_eq!(later(&take(&store, 3, false).blocked.unwrap()), [(4, vec![id(3)])]);
+    assert_eq!(take(&store, 4, false).blocked, None);
+    assert_eq!(content(home.path()), before);
+    // A project under another name.
+    store.rename("p", "q").unwrap();
+    let renamed = content(home.path());
+    assert_eq!(later(&take(&store, 3, false).blocked.unwrap()), [(6, vec![])]);
+    assert_eq!(content(home.path()), renamed);
+    take(&store, 6, false);
+    // In any order that is free; the project goes with its last entry.
+    for seq in [2, 1, 3] {
+        assert_eq!(take(&store, seq, false).blocked, None, "{seq}");
+    }
+    assert!(content(home.path()).is_empty());
+    store.redo(5, false, None).unwrap();
+    assert_eq!(content(home.path()), renamed);
+    for (seq, says) in [(5, "is an undo"), (77, "is not in the history")] {
+        let way = Way { redo: false, which: Which::Commit(seq), force: false, dry_run: true };
+        assert!(store.walk(way).unwrap_err().message.contains(says), "{seq}");
+    }
+}
+
+#[test]
+fn words_typed_by_hand_and_not_taken_in_yet_stay() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path());
+    add(&store, "p", 1);
+    add(&store, "p", 2);
+    let file = home.path().join("p/working-memory.md");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + "\n### 手写的\n随手写的\n").unwrap();
+    store.undo(1, false, None).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("手写的") && text.contains("number 1") && !text.contains("number 2"), "{text}");
+    // It is still something new, and the project cannot go under it.
+    assert!(store.snapshot("p").unwrap().problems.iter().any(|p| p.code == "no_id"));
+    assert_eq!(store.undo(1, false, None).unwrap_err().kind, Kind::Busy);
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    store.undo(1, true, None).unwrap();
+    assert!(!file.exists());
+    let kept = store.history().unwrap().iter().find(|m| m.command == "undo").map(|m| m.seq).unwrap();
+    assert_eq!(fs::read_to_string(home.path().join(format!(".state/history/{kept:06}/0-working-memory.md"))).unwrap(), text);
 }
