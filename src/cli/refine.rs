@@ -173,8 +173,13 @@ fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal],
             plan.changes.extend(changes);
             made += 1;
         }
-        if !declined.is_empty() {
-            plan.changes.push(Change::Decline { keys: declined.clone() });
+        // What the model has read and then rewritten is its own text: it is not read again.
+        let was_read = |id: &&Id| snapshot.entry(id).is_some_and(|e| declined.contains(&mark(&e.memory)));
+        let rewritten = accepted.iter().flat_map(|(proposal, _)| &proposal.ids).filter(was_read);
+        let marks = rewritten.filter(|id| !late.contains(id)).filter_map(|id| ahead.entry(id)).map(|e| mark(&e.memory));
+        let keys: Vec<String> = declined.iter().cloned().chain(marks).collect();
+        if !keys.is_empty() {
+            plan.changes.push(Change::Decline { keys });
         }
         Ok(plan)
     })?;

@@ -157,11 +157,8 @@ impl Store {
         for file in project.raw.keys().filter(|f| layout::is_archive(f)).cloned().collect::<Vec<_>>() {
             project.parse(&file);
             let views = project.documents.get(&file).into_iter().flat_map(Document::entries);
-            found.extend(views.filter(|v| v.entry.readable && v.entry.id.is_some()).map(|v| Entry {
-                memory: v.entry.memory.clone(),
-                file: format!("{}/{file}", project.name),
-                line: v.line,
-            }));
+            let shown = format!("{}/{file}", project.name);
+            found.extend(views.filter(|v| v.entry.readable && v.entry.id.is_some()).map(|v| Entry::of(&v, &shown)));
         }
         Ok(found)
     }

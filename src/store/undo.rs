@@ -205,10 +205,9 @@ impl Store {
     }
 }
 
-/// Whether a later commit renamed, removed or replaced the whole project.
-fn moved(target: &Manifest, manifest: &Manifest) -> bool {
-    let whole = manifest.ids.is_empty() && manifest.files.iter().any(|f| !f.path.ends_with(layout::INDEX));
-    whole && !manifest.projects().is_disjoint(&target.projects())
+/// Whether a commit renamed, removed or replaced whole projects.
+fn replaces(manifest: &Manifest) -> bool {
+    manifest.ids.is_empty() && manifest.files.iter().any(|f| !f.path.ends_with(layout::INDEX))
 }
 
 /// Whether something keeps a commit from being taken back. What was changed by hand can be overridden, a later commit cannot.
@@ -218,9 +217,9 @@ fn blocked(target: &Manifest, in_effect: &[Manifest], obstacles: Vec<Obstacle>, 
     let newer = || in_effect.iter().filter(|m| m.seq > target.seq);
     // What is done again was done before what is newer here, so there the entries themselves have to tell.
     let own = target.ids.iter().filter(|_| target.command != UNDO);
-    for manifest in newer() {
+    for manifest in newer().filter(|m| !m.projects().is_disjoint(&target.projects())) {
         let shared: Vec<Id> = own.clone().filter(|id| manifest.ids.contains(id)).cloned().collect();
-        if !shared.is_empty() || (target.command != UNDO && moved(target, manifest)) {
+        if !shared.is_empty() || (target.command != UNDO && replaces(manifest)) {
             later.entry(manifest.seq).or_insert_with(|| (manifest, BTreeSet::new())).1.extend(shared);
         }
     }

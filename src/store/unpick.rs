@@ -12,6 +12,7 @@ use super::past::{behind, copy};
 use super::read::{Raw, digest};
 use crate::error::{Error, Result};
 use crate::model::{Id, Layer};
+use crate::text::links;
 
 /// What is not as the commit left it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +159,7 @@ impl<'a> Bench<'a> {
         let before = n.map_or(Ok(None), |n| copy(self.home, target, n))?;
         let (left, now) = (behind(self.home, &self.commits, target.seq, &index)?, self.now(&index)?);
         let (made, gone) = (before.is_none(), left.is_none());
-        let (Some(old), Some(left), Some(now)) = (read_or_none(before.clone()), read_or_none(left), read_or_none(now)) else {
+        let (Some(old), Some(left), Some(now)) = (read_or_none(before), read_or_none(left), read_or_none(now)) else {
             // A catalogue that cannot be read is put back as it was, and with it only what is as it was left.
             let mut obstacles = Vec::new();
             for (_, file) in files.iter().filter(|(_, f)| f.path != index) {
@@ -247,9 +248,9 @@ impl<'a> Bench<'a> {
             let document = Document::parse(&text, layer(file));
             for view in document.entries() {
                 let Some(id) = view.entry.id.as_ref().filter(|id| !own.contains(id)) else { continue };
-                let refers =
-                    |to: &&Id| view.entry.memory.relations.iter().any(|r| r.id == **to) || view.text.contains(&format!("[[{to}]]"));
-                found.extend(going.iter().any(refers).then(|| Obstacle::Entry(id.clone())));
+                let relations = view.entry.memory.relations.iter().map(|r| r.id.as_str());
+                let refers = relations.chain(links::targets(view.text)).any(|to| going.iter().any(|id| id.as_str() == to));
+                found.extend(refers.then(|| Obstacle::Entry(id.clone())));
             }
         }
         Ok(found)

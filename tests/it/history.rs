@@ -181,7 +181,7 @@ fn forgetting_a_conversation_takes_candidates_and_the_archive() {
     };
     let item = ReviewItem { id: Id::from_bits(77), codes: vec![Code::Weak], memory };
     let changes = vec![Change::Ask(Box::new(item)), Change::Archive { id: archived.clone() }];
-    let plan = Plan { changes, ..Plan::new("shop", now.base.clone(), "prune", "2026-06-15T12:00:00Z") };
+    let plan = Plan { changes, ..Plan::new("shop", now.base, "prune", "2026-06-15T12:00:00Z") };
     store.commit(&plan, &|| Ok(Id::from_bits(78))).expect("a commit");
 
     let before = content(&world.store());
