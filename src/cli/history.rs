@@ -135,14 +135,14 @@ impl HistoryArgs {
             };
             let (size, some) = (count(h.ids.len(), "memory", "memories"), h.ids.iter().take(3).map(Id::as_str).collect::<Vec<_>>());
             let more = if h.ids.len() > some.len() { ", …" } else { "" };
-            let which = if some.is_empty() { size } else { format!("{size}: {}{more}", some.join(", ")) };
+            let which = if some.is_empty() { String::new() } else { format!(" ({size}: {}{more})", some.join(", ")) };
             app.ui.line(&format!(
-                "{} {}  {}{} {}",
+                "{} {}  {}{}{}",
                 when_and_who(app, h),
                 app.ui.foreign(&projects(h)),
                 app.ui.foreign(&h.title),
                 paint(style::WARN, &state),
-                paint(style::DIM, &format!("({which})"))
+                paint(style::DIM, &which)
             ));
         }
         if shown.is_empty() {

@@ -169,6 +169,10 @@ pub fn life(past: &Past, now: &State, id: &Id) -> Result<Life> {
             step.what.push(What::Confirmed);
         }
         let conflict = conflict(&before, &after, id);
+        if conflict.is_some() && step.fields.iter().all(|d| matches!(d.field, "links" | "state")) {
+            // The flags of the disagreement, which is told by itself.
+            step.what.retain(|what| *what != What::Changed);
+        }
         step.what.extend(conflict.as_ref().map(|c| if c.state == "pending" { What::Conflict } else { What::Settled }));
         if !step.what.is_empty() {
             events.push(Event { commit: Some(manifest.clone()), step, conflict, before: side, after: next.clone() });

@@ -74,8 +74,9 @@ impl Blocked {
         };
         if let Some((last, _)) = self.later.last() {
             let later: Vec<String> = self.later.iter().map(which).collect();
-            return Error::new(Kind::Decision, format!("{} cannot be undone: {} stands on it", name(&self.commit), later.join(", ")))
-                .hint(format!("undo the later one first: claude-mem undo --commit {}", last.seq));
+            let stands = if later.len() == 1 { "stands" } else { "stand" };
+            return Error::new(Kind::Decision, format!("{} cannot be undone: {} {stands} on it", name(&self.commit), later.join("; ")))
+                .hint(format!("undo the last of them first: claude-mem undo --commit {}", last.seq));
         }
         let what = if self.by_hand.is_empty() { self.files.join(", ") } else { ids(&self.by_hand) };
         let were = if self.by_hand.len().max(self.files.len()) > 1 { "were" } else { "was" };

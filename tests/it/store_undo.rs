@@ -187,7 +187,7 @@ fn a_commit_that_later_ones_stand_on_is_not_taken_out() {
         assert_eq!(take(&store, seq, false).blocked, None, "{seq}");
     }
     assert!(content(home.path()).into_keys().eq(["p/index.json"]) && store.snapshot("p").unwrap().catalogue.is_blank());
-    store.redo(5, false, None).unwrap();
+    store.redo(4, false, None).unwrap();
     assert_eq!(content(home.path()), renamed);
     for (seq, says) in [(5, "is an undo"), (77, "is not in the history")] {
         let way = Way { redo: false, which: Which::Commit(seq), force: false, dry_run: true };
