@@ -9,12 +9,12 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
+use super::Store;
 use super::catalogue::Catalogue;
 use super::journal::{self, Lock, Manifest, sha256};
 use super::layout::{self, INDEX};
 use super::markdown::Document;
 use super::read::{self, Raw, digest};
-use super::{Entry, Store};
 use crate::error::{Error, Result};
 use crate::model::{Id, Layer, Memory};
 
@@ -144,23 +144,6 @@ impl Store {
         commits.truncate(gap.map_or(commits.len(), |at| at + 1));
         commits.reverse();
         Ok(Past { store: self.clone(), commits, documents: RefCell::default(), _no_writer: no_writer })
-    }
-
-    /// The archived entries of a project.
-    ///
-    /// # Errors
-    /// If its files cannot be read.
-    pub fn archived(&self, project: &str) -> Result<Vec<Entry>> {
-        let mut project = read::read(&self.home, project, self.wait)?;
-        self.read_archive(&mut project)?;
-        let mut found = Vec::new();
-        for file in project.raw.keys().filter(|f| layout::is_archive(f)).cloned().collect::<Vec<_>>() {
-            project.parse(&file);
-            let views = project.documents.get(&file).into_iter().flat_map(Document::entries);
-            let shown = format!("{}/{file}", project.name);
-            found.extend(views.filter(|v| v.entry.readable && v.entry.id.is_some()).map(|v| Entry::of(&v, &shown)));
-        }
-        Ok(found)
     }
 }
 
