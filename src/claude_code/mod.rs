@@ -1,8 +1,9 @@
 //! What ties claude-mem to Claude Code: its hooks, the queue of conversations that have ended, the reader in the background,
-//! and the wiring in its settings.
+//! the wiring in its settings, and its own memory.
 
 pub mod doctor;
 pub mod hooks;
+pub mod native;
 pub mod queue;
 pub mod session;
 pub mod settings;

@@ -298,7 +298,8 @@ pub fn undo(state: &Path, edits: &[Edit]) -> Result<()> {
     Ok(())
 }
 
-fn write_all(edits: &[Edit]) -> Result<()> {
+/// Writes files that are as the plan knew them; if one fails, those before it go back.
+pub(super) fn write_all(edits: &[Edit]) -> Result<()> {
     for edit in edits {
         if read(&edit.path)? != edit.now {
             return Err(Error::new(Kind::Busy, format!("{} changed in this moment", edit.path.display()))

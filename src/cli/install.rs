@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Value, json};
-use similar::TextDiff;
 
 use super::app::{App, fields};
+use super::edits;
 use super::ui::{count, paint, style};
 use crate::claude_code::settings::{Part, Program};
 use crate::claude_code::wiring::{self, Edit, Place, Record, Scope};
@@ -207,39 +206,11 @@ fn done(app: &App, what: &str) -> String {
 fn show(app: &App, command: &str, edits: &[Edit]) {
     let changed: Vec<&Edit> = edits.iter().filter(|e| e.changes()).collect();
     if app.ui.wishes.json {
-        let file = |e: &&Edit| json!({"path": e.path, "change": change(e), "note": e.note, "diff": diff(e)});
-        let rows: Vec<Value> = changed.iter().map(file).collect();
-        app.ui.object(command, fields([("files", rows.into()), ("dry_run", app.ui.wishes.dry_run.into())]));
+        app.ui.object(command, fields([("files", edits::rows(&changed)), ("dry_run", app.ui.wishes.dry_run.into())]));
         return;
     }
-    for edit in &changed {
-        for line in diff(edit).lines() {
-            let look = match line.chars().next() {
-                _ if line.starts_with("+++") || line.starts_with("---") => style::STRONG,
-                Some('+') => style::GOOD,
-                Some('-') => style::BAD,
-                Some('@') => style::HINT,
-                _ => style::DIM,
-            };
-            app.ui.line(&paint(look, &app.ui.foreign(line)));
-        }
-    }
+    edits::show(app, &changed);
     if changed.len() > 1 {
         app.ui.say(&count(changed.len(), "file changes", "files change"));
     }
-}
-
-fn change(edit: &Edit) -> &'static str {
-    match (&edit.now, &edit.after) {
-        (None, _) => "create",
-        (_, None) => "remove",
-        _ => "edit",
-    }
-}
-
-/// A unified diff with two lines around each change.
-fn diff(edit: &Edit) -> String {
-    let name = |text: &Option<String>| if text.is_some() { edit.path.display().to_string() } else { "/dev/null".to_owned() };
-    let (now, after) = (edit.now.as_deref().unwrap_or_default(), edit.after.as_deref().unwrap_or_default());
-    TextDiff::from_lines(now, after).unified_diff().context_radius(2).header(&name(&edit.now), &name(&edit.after)).to_string()
 }

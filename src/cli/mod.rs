@@ -9,6 +9,7 @@ mod check;
 mod config;
 mod doctor;
 mod edit;
+mod edits;
 mod export;
 mod forget;
 mod graph;
@@ -20,6 +21,7 @@ mod inject;
 mod install;
 mod list;
 mod mcp;
+mod native;
 mod project;
 mod prune;
 mod refine;
@@ -131,6 +133,7 @@ commands! {
     Reindex(search::ReindexArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
+    Native(native::NativeArgs),
     Project(project::ProjectArgs),
     Install(install::InstallArgs),
     Uninstall(install::UninstallArgs),
