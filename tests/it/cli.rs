@@ -3,7 +3,7 @@
 //! A step writes a file (`write`, `content`, or `copy` of a fixture), removes one (`remove`), or runs a command (`run`,
 //! optionally `stdin`) and says what must hold: `exit` (0), words on stdout (`out`) and stderr (`err`), words that may not be
 //! there (`not_out`, `not_err`), `hint = true` on errors by itself, `unchanged = true` if the store keeps every byte, `json`
-//! as pointer = value pairs, and `save` = { NAME = pointer } to use `$NAME` in later steps.
+//! as pointer = value pairs, `reads` as file = content pairs (empty: not there), and `save` = { NAME = pointer } to use `$NAME` in later steps.
 
 use std::collections::BTreeMap;
 
@@ -39,12 +39,18 @@ struct Step {
     not_err: Vec<String>,
     unchanged: bool,
     json: BTreeMap<String, toml::Value>,
+    reads: BTreeMap<String, String>,
     save: BTreeMap<String, String>,
 }
 
 #[test]
 fn stories() {
-    support::cases("cli", |name, text| {
+    play("cli");
+}
+
+/// Plays the stories of a folder.
+pub fn play(folder: &str) {
+    support::cases(folder, |name, text| {
         let case: Case = toml::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}"));
         tell(&case).map_err(|what| format!("({}): {what}", case.about))
     });
@@ -99,6 +105,12 @@ fn tell(case: &Case) -> Result<(), String> {
         for (text, unwanted, name) in [(&ran.out, &step.not_out, "stdout"), (&ran.err, &step.not_err, "stderr")] {
             if let Some(word) = unwanted.iter().find(|w| text.contains(&fill(w))) {
                 return wrong(format!("{name} has {word:?}"));
+            }
+        }
+        for (name, wanted) in &step.reads {
+            let there = std::fs::read_to_string(world.cwd().join(fill(name))).unwrap_or_default();
+            if there != fill(wanted) {
+                return wrong(format!("{name} reads\n{there:?}\nnot\n{:?}", fill(wanted)));
             }
         }
         if step.unchanged && world.tree() != before {

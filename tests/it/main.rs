@@ -20,6 +20,7 @@ mod hooks_echo;
 mod import;
 mod install;
 mod mcp;
+mod native;
 mod perfect;
 mod questions;
 mod readme;

@@ -2,20 +2,18 @@
 //! nowhere, what the client would cut, what is said twice, and what the code has left behind. Reads only.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
+use super::INDEX;
 use super::code::{Code, State, days_between, paths};
+use super::contradiction::contradicts;
 use super::file::File;
 use super::folder::Folder;
-use super::index::{self, Index, Line, MOST_LINES, MOST_UNITS};
-use super::{INDEX, own_id};
+use super::index::{self, Index, MOST_LINES, MOST_UNITS};
 use crate::error::Problem;
-use crate::model::{Id, Kind, Layer, Memory};
-use crate::reconcile::{conflict, duplicate};
+use crate::model::Id;
+use crate::reconcile::duplicate;
 use crate::store::Severity;
-use crate::text::{alike, phrases, words};
+use crate::text::{alike, words};
 
 /// From this share of common words on, two texts are near duplicates.
 const NEAR: f64 = 0.6;
@@ -132,71 +130,6 @@ fn stale(file: &File, code: &dyn Code, today: &str, found: &mut Vec<Finding>) {
             State::Fresh | State::Unknown => {}
         }
     }
-}
-
-/// How a piece of work stands, as a line says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    Open,
-    Done,
-    /// Both, or neither.
-    Mixed,
-}
-
-fn standing(text: &str) -> Standing {
-    static OPEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"\bnot (?:yet |been )?(?:built|done|started|implemented|finished|rendered|merged|shipped|fixed)\b|\b(?:pending|todo|wip|unbuilt|unfinished|to do|in progress|planned|not yet|later|next)\b|待办|尚未|还没|未完成|未实现|未开始|进行中|计划中|下一步|未着手|未完了|미완료|예정").ok()
-    });
-    static DONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(
-            r"\b(?:done|built|finished|completed?|implemented|shipped|merged|solved)\b|已完成|已实现|已上线|已合并|已修复|已解决|完了|완료",
-        )
-        .ok()
-    });
-    let folded = words::fold(text);
-    let is = |pattern: &Option<Regex>, text: &str| pattern.as_ref().is_some_and(|p| p.is_match(text));
-    let open = is(&OPEN, &folded);
-    let rest = OPEN.as_ref().map_or_else(|| folded.clone(), |p| p.replace_all(&folded, " ").into_owned());
-    match (open, is(&DONE, &rest)) {
-        (true, false) => Standing::Open,
-        (false, true) => Standing::Done,
-        _ => Standing::Mixed,
-    }
-}
-
-/// Why an index line does not fit its file, if it does not: work that is open in one and done in the other, or two
-/// statements that disagree.
-pub fn contradicts(line: &Line, file: &File) -> Option<String> {
-    // Our own lines are the summary; a changed one is found by export.
-    if line.hook.is_empty() || own_id(&file.name).is_some() && file.description.as_deref() == Some(line.hook.as_str()) {
-        return None;
-    }
-    let description = file.description.as_deref().unwrap_or_default();
-    match (standing(&line.hook), standing(description)) {
-        (Standing::Open, Standing::Done) => return Some("it is done, says the file".to_owned()),
-        (Standing::Done, Standing::Open) => return Some("it is open, says the file".to_owned()),
-        // A line that speaks of the state where the description does not is held against the beginning of the text.
-        (Standing::Open, Standing::Mixed) if standing(lead(file)) == Standing::Done => return Some("it is done, says its text".to_owned()),
-        (Standing::Done, Standing::Mixed) if standing(lead(file)) == Standing::Open => return Some("it is open, says its text".to_owned()),
-        _ => {}
-    }
-    let claim = |text: &str| Memory::new(Id::from_bits(0), Layer::Working, Kind::Fact, text);
-    let parts = |text: &str| -> Vec<String> {
-        phrases::sentences(text)
-            .into_iter()
-            .flat_map(|s| s.split([';', '；']))
-            .map(|s| s.trim().to_owned())
-            .filter(|s| !s.is_empty())
-            .collect()
-    };
-    let clash = parts(description).iter().find_map(|d| parts(&line.hook).iter().find_map(|h| conflict::clash(&claim(d), &claim(h))));
-    clash.map(|clash| clash.reason)
-}
-
-/// The first paragraph of a file.
-fn lead(file: &File) -> &str {
-    let body = file.body().trim_start();
-    body.split("\n\n").next().unwrap_or_default()
 }
 
 /// Files that say the same, or nearly.

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::check::{contradicts, is_duplicate};
+use super::check::is_duplicate;
+use super::contradiction::contradicts;
 use super::file::{File, Type};
 use super::folder::Folder;
 use super::index::{Index, Line, span};
@@ -43,9 +44,9 @@ pub fn propose(folder: &Folder) -> Proposed {
         proposals: Vec::new(),
     };
     draft.frontmatter();
+    draft.mend_links();
     draft.merge_files();
     draft.merge_lines();
-    draft.mend_links();
     draft.mend_index();
     let mut after: BTreeMap<&str, &str> = draft.files.iter().map(|f| (f.name.as_str(), f.text.as_str())).collect();
     let edit = |name: &str, now: Option<&str>, after: Option<&str>| Edit {
@@ -92,7 +93,7 @@ impl Draft {
             let codes: Vec<&str> = file.faults.iter().map(|f| f.code).collect();
             let mended = mended(file);
             let better = File::read(&name, &mended, file.day.clone());
-            if mended != file.text && better.faults.len() < before && better.body() == file.body() {
+            if mended != file.text && better.faults.len() < before && better.body().trim_start() == file.body().trim_start() {
                 self.rewrite(at, &mended);
                 self.propose("frontmatter", &name, format!("its frontmatter becomes readable ({})", codes.join(", ")));
             }
@@ -293,8 +294,11 @@ fn mended(file: &File) -> String {
     let mut head = String::new();
     for line in file.text[file.head.clone()].split_inclusive('\n') {
         let end = &line[line.trim_end().len()..];
-        let open =
-            |key: &str| line.strip_prefix(key).map(str::trim).filter(|v| !v.is_empty() && !v.starts_with(['"', '\'', '|', '>', '[', '{']));
+        // What YAML takes for something else than text.
+        let odd = |v: &str| {
+            v.contains(": ") || v.contains(" #") || v.ends_with(':') || v.starts_with(['@', '`', '%', '&', '*', '!', '?', '#', '-', ','])
+        };
+        let open = |key: &str| line.strip_prefix(key).map(str::trim).filter(|v| odd(v) && !v.starts_with(['"', '\'']));
         match ["description: ", "name: "].into_iter().find_map(|key| Some((key, open(key)?))) {
             Some((key, value)) if has("bad_frontmatter") || has("cut_description") => {
                 head.extend([key, quoted(value).as_str(), end]);

@@ -7,6 +7,7 @@
 pub mod check;
 pub mod code;
 pub mod consolidate;
+pub mod contradiction;
 pub mod file;
 pub mod folder;
 pub mod give;

@@ -214,16 +214,16 @@ enum Ours {
     Not,
 }
 
-/// Why a person should look first. The file is the model's: it proves a fact, not what the user wants.
+/// Why a person should look first. The file is the model's: it proves a fact, not what the user wants. What is put in front of
+/// conversations, summary and reason, may not pass for a rule; no field may speak to an AI.
 fn doubt(memory: &Memory, trust: bool) -> Option<Code> {
-    let fields =
-        || [Some(&memory.summary), memory.reason.as_ref(), memory.how_to_apply.as_ref(), memory.topic.as_ref()].into_iter().flatten();
-    if fields().any(|text| ground::addresses_ai(text)) {
+    let given = || [Some(&memory.summary), memory.reason.as_ref()].into_iter().flatten();
+    let rest = [memory.how_to_apply.as_ref(), memory.rejected.as_ref(), memory.topic.as_ref()];
+    if given().chain(rest.into_iter().flatten()).any(|text| ground::addresses_ai(text)) {
         return Some(Code::EInject);
     }
     let rule = matches!(memory.kind, Kind::Preference | Kind::Convention | Kind::Decision)
-        || memory.how_to_apply.is_some()
-        || fields().any(|text| ground::orders_memory(text))
+        || given().any(|text| ground::orders_memory(text))
         || commands(&memory.summary);
     (rule && !trust).then_some(Code::ERole)
 }
