@@ -70,8 +70,8 @@ fn limits(folder: &Folder, index: &Index, found: &mut Vec<Finding>) {
         let detail = format!("{} of {MOST_LINES} lines and {} of {MOST_UNITS} units are used", size.lines, size.units);
         found.push(note("nearly_full", INDEX, None, detail));
     }
-    if index.notes > 0 && size.lines > 0 {
-        let detail = format!("{} of {} lines are notes, not index lines: each session pays for them", index.notes, size.lines);
+    if !index.notes.is_empty() {
+        let detail = format!("{} of {} lines are notes, not index lines: each session pays for them", index.notes.len(), size.lines);
         found.push(note("inline_notes", INDEX, None, detail));
     }
     if folder.index.is_none() && !folder.files.is_empty() {

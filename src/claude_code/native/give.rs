@@ -11,7 +11,6 @@ use super::{INDEX, PREFIX, file, index, own_file, take};
 use crate::claude_code::wiring::Edit;
 use crate::model::{Id, Layer, Memory};
 use crate::store::Snapshot;
-use crate::text::redact;
 
 /// What export would do.
 #[derive(Clone, Debug, Default)]
@@ -64,21 +63,15 @@ fn choose(folder: &Folder, snapshots: &[Snapshot], wish: &Wish<'_>) -> (Vec<(Mem
             if held || disputed.contains(memory.id.as_str()) {
                 waiting.push(memory.id.clone());
             } else {
-                chosen.push((clean(memory), snapshot.project.clone()));
+                // Without secrets, wherever they came from.
+                let mut memory = memory.clone();
+                take::scrub(&mut memory);
+                chosen.push((memory, snapshot.project.clone()));
             }
         }
     }
     chosen.sort_by_key(|(m, _)| (!m.pinned, Reverse(m.day()), m.id.clone()));
     (chosen, waiting)
-}
-
-/// Without secrets, wherever they came from.
-fn clean(memory: &Memory) -> Memory {
-    let mut memory = memory.clone();
-    let fields = [&mut memory.topic, &mut memory.reason, &mut memory.rejected, &mut memory.how_to_apply, &mut memory.lapses_when];
-    let lines = fields.into_iter().flatten().chain(&mut memory.keywords).chain(memory.evidence.iter_mut().map(|e| &mut e.quote));
-    lines.chain(std::iter::once(&mut memory.summary)).for_each(|text| *text = redact::redact(text).text);
-    memory
 }
 
 /// Plans to export projects (this one first, then the global one) into a folder.
@@ -103,17 +96,16 @@ pub fn plan(folder: &Folder, snapshots: &[Snapshot], wish: &Wish<'_>) -> Given {
         };
         if untouched { candidates.push((memory, project, name, text)) } else { given.edited.push(name) }
     }
-    let lines_before: BTreeMap<&str, &str> = ours.iter().map(|(file, w)| (file.as_str(), w.line.as_str())).collect();
-    let mut known = lines_before.clone();
     let lines: Vec<String> = candidates.iter().map(|(memory, ..)| index::line_for(memory)).collect();
+    // The line of a file that somebody changed stays with it.
+    let as_written =
+        |name: &String, w: &Written| folder.file(name).is_none_or(|f| w.is(&f.text)) || candidates.iter().any(|(.., n, _)| n == name);
+    let mut known: BTreeMap<&str, &str> =
+        ours.iter().filter(|(name, w)| as_written(name, w)).map(|(name, w)| (name.as_str(), w.line.as_str())).collect();
     // A line that reads as we would write it is ours, also where the record was lost.
-    known.extend(
-        candidates
-            .iter()
-            .zip(&lines)
-            .filter(|((.., name, _), line)| !lines_before.contains_key(name.as_str()) && folder.index_text().contains(*line))
-            .map(|((.., name, _), line)| (name.as_str(), line.as_str())),
-    );
+    for ((.., name, _), line) in candidates.iter().zip(&lines).filter(|(_, line)| folder.index_text().contains(*line)) {
+        known.entry(name).or_insert(line);
+    }
     let others = index::without_ours(folder.index_text(), &known);
     let room = index::fitting(&others, &lines);
     given.no_room = candidates.iter().skip(room).map(|(memory, ..)| memory.id.clone()).collect();
@@ -126,7 +118,7 @@ pub fn plan(folder: &Folder, snapshots: &[Snapshot], wish: &Wish<'_>) -> Given {
         // The date that the client adds is no change.
         let keeps = now.as_ref().is_some_and(|now| file::digest(now) == file::digest(text));
         let after = if keeps { now.clone() } else { Some(text.clone()) };
-        let same = keeps && folder.index_text().contains(line);
+        let same = keeps && (set.edited.contains(name) || folder.index_text().contains(line));
         let list = if now.is_none() {
             &mut given.added
         } else if same {
@@ -139,8 +131,8 @@ pub fn plan(folder: &Folder, snapshots: &[Snapshot], wish: &Wish<'_>) -> Given {
         let line = if set.edited.contains(name) { wish.written.get(name).map_or(line, |w| &w.line) } else { line };
         given.written.insert(name.clone(), Written::of(project, text, line));
     }
-    retire(folder, &ours, &mut given);
     given.edited.extend(set.edited.iter().filter(|f| given.written.contains_key(*f)).map(|f| format!("{INDEX}: the line of {f}")));
+    retire(folder, &ours, &mut given);
     // An index of nothing but our lines goes with them.
     let after = Some(set.text).filter(|text| !text.is_empty());
     given.edits.push(edit(folder, INDEX, folder.index.clone(), after));

@@ -47,8 +47,8 @@ pub struct Index {
     pub lines: Vec<Line>,
     /// Files that other lines lead to, with the line number.
     pub mentions: Vec<(usize, String)>,
-    /// Lines that are notes by themselves.
-    pub notes: usize,
+    /// Lines that are notes by themselves: number, heading, text.
+    pub notes: Vec<(usize, Option<String>, String)>,
 }
 
 fn entry() -> Option<&'static Regex> {
@@ -87,7 +87,9 @@ impl Index {
             let before = index.mentions.len();
             let targets = target().into_iter().flat_map(|t| t.captures_iter(line)).filter_map(|c| local(c.get(1)?.as_str()));
             index.mentions.extend(targets.map(|file| (number, file)));
-            index.notes += usize::from(index.mentions.len() == before && !line.trim().is_empty());
+            if index.mentions.len() == before && !line.trim().is_empty() {
+                index.notes.push((number, section.clone(), line.to_owned()));
+            }
         }
         index
     }

@@ -12,6 +12,7 @@ pub mod file;
 pub mod folder;
 pub mod give;
 pub mod index;
+pub mod notes;
 pub mod place;
 pub mod record;
 pub mod take;

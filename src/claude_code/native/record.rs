@@ -11,6 +11,9 @@ use crate::claude_code::wiring::{self, Edit};
 use crate::error::{Error, Kind, Result};
 use crate::store::disk;
 
+/// Folders of copies that are kept.
+const KEPT: usize = 20;
+
 /// `.state/native.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -101,6 +104,7 @@ pub fn apply(state: &Path, folder: &Path, edits: &[Edit], at: &str) -> Result<Op
         return Ok(None);
     }
     let stamp: String = at.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    forget_oldest(&state.join("native"))?;
     let free = (1..).map(|n| state.join("native").join(if n == 1 { stamp.clone() } else { format!("{stamp}-{n}") })).find(|p| !p.exists());
     let copies = free.unwrap_or_else(|| state.join("native"));
     let before: Vec<(&Edit, &String)> = edits.iter().filter_map(|e| Some((e, e.now.as_ref()?))).collect();
@@ -114,4 +118,12 @@ pub fn apply(state: &Path, folder: &Path, edits: &[Edit], at: &str) -> Result<Op
     disk::create_dir(folder)?;
     wiring::write_all(&edits)?;
     Ok((!before.is_empty()).then_some(copies))
+}
+
+/// Makes room for one more folder of copies.
+fn forget_oldest(copies: &Path) -> Result<()> {
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(copies).into_iter().flatten().flatten().map(|i| i.path()).collect();
+    folders.sort();
+    let old = (folders.len() + 1).saturating_sub(KEPT);
+    folders.iter().take(old).try_for_each(|folder| disk::remove_tree(folder))
 }

@@ -27,7 +27,7 @@ use crate::text::{phrases, redact, words};
 pub const FORMAT: &str = "claude-memory";
 
 /// How sure a memory is that a model wrote down without quotes.
-const CONFIDENCE: f64 = 0.5;
+pub(super) const CONFIDENCE: f64 = 0.5;
 
 /// What becomes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,8 +190,7 @@ impl One<'_> {
             return Fate::Buried;
         }
         if let Some(code) = doubt(memory, self.wish.trust) {
-            let item = ReviewItem { id: memory.id.clone(), codes: vec![code], memory: MemoryRecord::of(memory, &self.snapshot.project) };
-            self.changes.push(Change::Ask(Box::new(item)));
+            self.changes.push(review_item(memory, code, &self.snapshot.project));
             return Fate::Review(code);
         }
         self.changes.push(Change::Add(memory.clone()));
@@ -207,6 +206,11 @@ impl One<'_> {
     }
 }
 
+/// A memory that waits for a person.
+pub(super) fn review_item(memory: &Memory, code: Code, project: &str) -> Change {
+    Change::Ask(Box::new(ReviewItem { id: memory.id.clone(), codes: vec![code], memory: MemoryRecord::of(memory, project) }))
+}
+
 /// How a file stands towards our export.
 enum Ours {
     Fate(Fate),
@@ -216,7 +220,7 @@ enum Ours {
 
 /// Why a person should look first. The file is the model's: it proves a fact, not what the user wants. What is put in front of
 /// conversations, summary and reason, may not pass for a rule; no field may speak to an AI.
-fn doubt(memory: &Memory, trust: bool) -> Option<Code> {
+pub(super) fn doubt(memory: &Memory, trust: bool) -> Option<Code> {
     let given = || [Some(&memory.summary), memory.reason.as_ref()].into_iter().flatten();
     let rest = [memory.how_to_apply.as_ref(), memory.rejected.as_ref(), memory.topic.as_ref()];
     if given().chain(rest.into_iter().flatten()).any(|text| ground::addresses_ai(text)) {
@@ -263,7 +267,7 @@ fn memory_of(file: &File, topic: Option<String>, id: Id) -> Memory {
 }
 
 /// A statement that fits a summary: whole, or up to its last clause that fits, with `…`.
-fn short(statement: &str) -> String {
+pub(super) fn short(statement: &str) -> String {
     let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");
     if words::width(&statement) <= words::MAX_WIDTH {
         return statement;
@@ -301,7 +305,7 @@ fn labelled(body: &str, names: &[&str]) -> Option<String> {
 }
 
 /// Takes secrets out of what is stored.
-fn scrub(memory: &mut Memory) {
+pub(super) fn scrub(memory: &mut Memory) {
     let fields = [&mut memory.topic, &mut memory.reason, &mut memory.rejected, &mut memory.how_to_apply, &mut memory.lapses_when];
     let lines = fields.into_iter().flatten().chain(&mut memory.keywords).chain(memory.evidence.iter_mut().map(|e| &mut e.quote));
     lines.chain(std::iter::once(&mut memory.summary)).for_each(|text| *text = redact::redact(text).text);

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::At;
 use crate::claude_code::native::folder::Folder;
+use crate::claude_code::native::notes;
 use crate::claude_code::native::record::Record;
 use crate::claude_code::native::take::{self, Fate, Taken, Wish};
 use crate::cli::app::{App, fields, reasons};
@@ -12,15 +13,26 @@ use crate::error::Result;
 use crate::model::{Code, Memory};
 use crate::store::{GLOBAL, Snapshot, Store};
 
+/// How to import.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Options {
+    /// Take rules over as the owner's own.
+    pub trust: bool,
+    /// Take the notes of the index, too.
+    pub notes: bool,
+}
+
 /// Runs it.
-pub(super) fn run(app: &App, store: &Store, at: &At, trust: bool) -> Result<()> {
+pub(super) fn run(app: &App, store: &Store, at: &At, options: &Options) -> Result<()> {
     let folder = Folder::read(&at.folder)?;
-    let project = if app.ui.wishes.dry_run || folder.files.is_empty() { app.project(store)? } else { app.project_to_write(store)? };
-    let trust = trust || wants_rules(app, store, &folder, &store.snapshot(&project)?)?;
+    let project =
+        if app.ui.wishes.dry_run || folder.files.is_empty() && !options.notes { app.project(store)? } else { app.project_to_write(store)? };
+    let mut options = *options;
+    options.trust |= wants_rules(app, store, &folder, &store.snapshot(&project)?, options)?;
     let mut taken = Vec::new();
     let commit = app.update(store, &project, &mut |snapshot| {
         let mut plan = app.plan(snapshot, "native import");
-        (plan.changes, taken) = read(app, store, &folder, snapshot, trust)?;
+        (plan.changes, taken) = read(app, store, &folder, snapshot, options)?;
         Ok(plan)
     })?;
     for problem in &folder.problems {
@@ -36,23 +48,29 @@ pub(super) fn read(
     store: &Store,
     folder: &Folder,
     snapshot: &Snapshot,
-    trust: bool,
+    options: Options,
 ) -> Result<(Vec<crate::model::Change>, Vec<Taken>)> {
     let written = Record::load(&app.state())?.of(&folder.path);
     let global: Vec<Memory> = match snapshot.project.as_str() {
         GLOBAL => Vec::new(),
         _ => store.snapshot(GLOBAL)?.entries.into_iter().map(|e| e.memory).collect(),
     };
-    let wish = Wish { trust, at: &app.env.now(), written: &written, global: &global };
-    take::plan(folder, snapshot, &wish, &|| app.env.new_id())
+    let wish = Wish { trust: options.trust, at: &app.env.now(), written: &written, global: &global };
+    let (mut changes, mut taken) = take::plan(folder, snapshot, &wish, &|| app.env.new_id())?;
+    if options.notes {
+        let (more, notes) = notes::plan(folder, snapshot, &wish, &|| app.env.new_id())?;
+        changes.extend(more);
+        taken.extend(notes);
+    }
+    Ok((changes, taken))
 }
 
 /// Asks once, at a terminal, whether what speaks as a rule is the owner's own.
-fn wants_rules(app: &App, store: &Store, folder: &Folder, snapshot: &Snapshot) -> Result<bool> {
-    if !app.ui.can_ask() || app.ui.wishes.dry_run {
+fn wants_rules(app: &App, store: &Store, folder: &Folder, snapshot: &Snapshot, options: Options) -> Result<bool> {
+    if options.trust || !app.ui.can_ask() || app.ui.wishes.dry_run {
         return Ok(false);
     }
-    let (_, taken) = read(app, store, folder, snapshot, false)?;
+    let (_, taken) = read(app, store, folder, snapshot, options)?;
     let rules: Vec<&Taken> = taken.iter().filter(|t| t.fate == Fate::Review(Code::ERole)).collect();
     if rules.is_empty() {
         return Ok(false);

@@ -41,6 +41,9 @@ enum Action {
         /// Take rules over as yours, without review
         #[arg(long)]
         trust: bool,
+        /// Also the notes that stand in MEMORY.md itself, one memory per list item
+        #[arg(long)]
+        notes: bool,
     },
     /// Write our memories into it, one file and one index line each
     ///
@@ -68,7 +71,7 @@ impl NativeArgs {
         let at = At::find(app, &store, self.dir.as_deref())?;
         match &self.action {
             Action::Status => status::run(app, &store, &at),
-            Action::Import { trust } => import::run(app, &store, &at, *trust),
+            Action::Import { trust, notes } => import::run(app, &store, &at, &import::Options { trust: *trust, notes: *notes }),
             Action::Export { again } => export::run(app, &store, &at, *again),
             Action::Check { repo } => check::run(app, &at, repo.as_deref()),
             Action::Consolidate => check::consolidate(app, &at),

@@ -22,7 +22,7 @@ pub(super) fn run(app: &App, store: &Store, at: &At) -> Result<()> {
     let of = |kind: Option<Type>| folder.files.iter().filter(|f| f.kind == kind).count();
     let (_, given) = export::plan(app, store, at, false)?;
     let project = app.project(store)?;
-    let (_, taken) = import::read(app, store, &folder, &store.snapshot(&project)?, false)?;
+    let (_, taken) = import::read(app, store, &folder, &store.snapshot(&project)?, import::Options::default())?;
     let fates = |fits: fn(&Fate) -> bool| taken.iter().filter(|t| fits(&t.fate)).count();
     let unread = fates(|f| matches!(f, Fate::New | Fate::Review(_)));
     let changed = fates(|f| matches!(f, Fate::Changed(_)));
