@@ -198,13 +198,21 @@ impl Draft {
     /// An index line for each file, and none that contradicts it.
     fn mend_index(&mut self) {
         for line in Index::read(&self.index).lines {
-            let Some(file) = self.file(&line.file).filter(|f| own_id(&f.name).is_none()) else { continue };
-            let Some(why) = contradicts(&line, file) else { continue };
-            let (name, description) = (file.name.clone(), file.description.clone().unwrap_or_default());
-            if !description.is_empty() {
-                self.set_line(line.number, Some(&with_hook(&line, &description)));
-                self.propose("contradicts", INDEX, format!("the line of {name} says what the file says ({why})"));
-            }
+            let Some(at) = self.files.iter().position(|f| f.name == line.file && own_id(&f.name).is_none()) else { continue };
+            let file = &self.files[at];
+            let (Some(why), Some(description)) = (contradicts(&line, file), file.description.clone()) else { continue };
+            // The line may have said more than what was wrong with it, so its words go into the file.
+            let newline = if file.text.contains("\r\n") { "\r\n" } else { "\n" };
+            let gap = if file.text.ends_with('\n') { newline.to_owned() } else { newline.repeat(2) };
+            let text = format!("{}{gap}{}{newline}", file.text, before(&line.hook));
+            let name = file.name.clone();
+            self.rewrite(at, &text);
+            self.set_line(line.number, Some(&with_hook(&line, &description)));
+            self.propose(
+                "contradicts",
+                INDEX,
+                format!("the line of {name} says what the file says ({why}); its old words go into the file"),
+            );
         }
         let index = Index::read(&self.index);
         let missing: Vec<(String, String)> = self
@@ -247,6 +255,14 @@ fn with_hook(line: &Line, hook: &str) -> String {
     match text.strip_suffix(line.hook.as_str()).filter(|_| !line.hook.is_empty()) {
         Some(head) => format!("{head}{hook}"),
         None => format!("{text} — {hook}"),
+    }
+}
+
+/// What an index line said before, as a remark in its file.
+fn before(hook: &str) -> String {
+    match words::language(hook) {
+        words::Language::Chinese => format!("索引行原来写的是：“{hook}”"),
+        _ => format!("Its index line used to say: “{hook}”"),
     }
 }
 
