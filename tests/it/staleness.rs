@@ -155,3 +155,19 @@ fn a_hostile_repository_runs_nothing() {
     assert!(states(&rows[0]).contains(&"src/pay.rs changed".to_owned()), "{rows:?}");
     assert!(!trap.exists(), "something of the repository was run");
 }
+
+/// The notes of Claude Code's own memory are held against the repository like memories.
+#[test]
+fn notes_of_the_client() {
+    let Some(repository) = Repository::new() else { return };
+    repository.commit("2026-01-01", &[("src/pay.rs", "fn pay() {}"), ("src/gone.rs", "x"), ("src/same.rs", "x")]);
+    std::fs::remove_file(repository.0.cwd().join("src/gone.rs")).expect("removed");
+    repository.commit("2026-06-05", &[("src/pay.rs", "fn pay_all() {}")]);
+    let head = "name: a\ndescription: 支付在 `src/pay.rs`，`src/gone.rs` 和 `src/same.rs`\nmetadata:\n  type: project\nmodified: 2026-06-01T10:00:00Z";
+    repository.0.file("notes/a.md", format!("---\n{head}\n---\n"));
+    repository.0.file("notes/MEMORY.md", "- [A](a.md) — 支付\n");
+    let ran = repository.0.run(&["native", "--dir", "notes", "check", "--repo", "."]).fails(1, "1 fault was found");
+    assert!(ran.out.contains("a.md:3: names src/gone.rs, which is not there any more"), "{}", ran.out);
+    assert!(ran.out.contains("a.md:3: 14 days old; names src/pay.rs, changed since"), "{}", ran.out);
+    assert!(!ran.out.contains("src/same.rs"), "{}", ran.out);
+}

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use jiff::civil::Date;
+
 use super::INDEX;
-use super::code::{Code, State, days_between, paths};
 use super::contradiction::contradicts;
 use super::file::File;
 use super::folder::Folder;
@@ -12,8 +13,9 @@ use super::index::{self, Index, MOST_LINES, MOST_UNITS};
 use crate::error::Problem;
 use crate::model::Id;
 use crate::reconcile::duplicate;
+use crate::repo::{Care, Question, Repo, State};
 use crate::store::Severity;
-use crate::text::{alike, words};
+use crate::text::{alike, mentions, words};
 
 /// From this share of common words on, two texts are near duplicates.
 const NEAR: f64 = 0.6;
@@ -39,17 +41,17 @@ fn note(code: &'static str, file: &str, line: Option<u64>, detail: impl Into<Str
     finding(Severity::Note, code, file, line, detail)
 }
 
-/// Everything that is wrong with a folder, worst first, then by file and line.
-pub fn check(folder: &Folder, code: &dyn Code, today: &str) -> Vec<Finding> {
+/// Everything that is wrong with a folder, worst first, then by file and line. What files name is looked up in `repo`.
+pub fn check(folder: &Folder, repo: Option<&Repo>, today: &str) -> Vec<Finding> {
     let index = folder.index();
     let mut found: Vec<Finding> = folder.problems.iter().map(|p| Finding { severity: Severity::Warning, problem: p.clone() }).collect();
     limits(folder, &index, &mut found);
     lines(folder, &index, &mut found);
     for file in &folder.files {
         about_one(folder, &index, file, &mut found);
-        stale(file, code, today, &mut found);
     }
     found.extend(twice(folder));
+    found.extend(repo.into_iter().flat_map(|repo| stale(folder, repo, today)));
     found.sort_by(|a, b| {
         (b.severity, &a.problem.file, a.problem.line, a.problem.code).cmp(&(a.severity, &b.problem.file, b.problem.line, b.problem.code))
     });
@@ -117,19 +119,26 @@ fn about_one(folder: &Folder, index: &Index, file: &File, found: &mut Vec<Findin
     }
 }
 
-fn stale(file: &File, code: &dyn Code, today: &str, found: &mut Vec<Finding>) {
-    for path in paths(&file.text) {
-        let line = file.text.lines().position(|l| l.contains(&path)).map(|n| n as u64 + 1);
-        match code.state(&path, file.day.as_deref()) {
-            State::Gone => found.push(warning("gone", &file.name, line, format!("names {path}, which is not there any more"))),
-            State::Changed => {
-                let age = file.day.as_deref().and_then(|day| days_between(day, today));
-                let age = age.map_or_else(|| "of unknown age".to_owned(), |days| format!("{days} days old"));
-                found.push(note("changed", &file.name, line, format!("{age}; names {path}, changed since")));
+/// What files name that changed since they were written, or went.
+fn stale(folder: &Folder, repo: &Repo, today: &str) -> Vec<Finding> {
+    let dated = folder.files.iter().filter_map(|f| Some((f, f.day.as_ref()?.parse::<Date>().ok()?)));
+    let asked = dated.map(|(f, day)| (f, Question { mentions: mentions::mentions(&f.text), day }));
+    let (files, questions): (Vec<&File>, Vec<Question>) = asked.filter(|(_, q)| !q.mentions.is_empty()).unzip();
+    let answers = repo.ask(&questions, Care::Thorough);
+    let mut found = Vec::new();
+    for ((file, question), answer) in files.iter().zip(&questions).zip(&answers) {
+        let age = today.parse::<Date>().map_or(0, |today| (today - question.day).get_days());
+        for one in answer {
+            let name = one.mention.name();
+            let line = file.text.lines().position(|l| l.contains(&name)).map(|n| n as u64 + 1);
+            match one.state {
+                State::Gone => found.push(warning("gone", &file.name, line, format!("names {name}, which is not there any more"))),
+                State::Changed => found.push(note("changed", &file.name, line, format!("{age} days old; names {name}, changed since"))),
+                State::Fresh | State::Unknown => {}
             }
-            State::Fresh | State::Unknown => {}
         }
     }
+    found
 }
 
 /// Files that say the same, or nearly.

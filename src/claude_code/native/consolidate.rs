@@ -13,7 +13,7 @@ use super::index::{Index, Line, span};
 use super::{INDEX, own_id};
 use crate::claude_code::wiring::Edit;
 use crate::model::Id;
-use crate::text::words;
+use crate::text::{links, words};
 
 /// One thing that would be mended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Draft {
         for at in 0..self.files.len() {
             let mut text = self.files[at].text.clone();
             for link in [Some(gone.stem()), gone.slug.as_deref()].into_iter().flatten() {
-                text = text.replace(&format!("[[{link}]]"), &format!("[[{}]]", keep.stem()));
+                text = links::renamed(&text, &links::slug(link), keep.stem()).unwrap_or(text);
             }
             if text != self.files[at].text {
                 self.rewrite(at, &text);
@@ -168,10 +168,10 @@ impl Draft {
             let file = self.files[at].clone();
             let mut text = file.text.clone();
             let dead = |link: &String| Id::parse(link).is_none() && !self.files.iter().any(|f| f.is_called(link));
-            let links: Vec<String> = file.links().into_iter().map(|(_, link)| link).filter(dead).collect();
-            for link in links {
+            let lost: Vec<String> = file.links().into_iter().map(|(_, link)| link).filter(dead).collect();
+            for link in lost {
                 let Some(meant) = self.meant(&link).filter(|_| own_id(&file.name).is_none()) else { continue };
-                text = text.replace(&format!("[[{link}]]"), &format!("[[{meant}]]"));
+                text = links::renamed(&text, &links::slug(&link), &meant).unwrap_or(text);
                 self.propose("link", &file.name, format!("[[{link}]] becomes [[{meant}]]"));
             }
             if text != file.text {

@@ -11,6 +11,7 @@ use super::{INDEX, own_file};
 use crate::model::{Kind, Layer, Memory};
 use crate::store::markdown::{Document, tidy};
 use crate::store::sha256;
+use crate::text::links;
 
 /// What a memory file is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -212,25 +213,18 @@ impl File {
         text.replace("**", "")
     }
 
-    /// Whether a `[[link]]` or a link of the index means this file: by its name in the folder or in the frontmatter.
+    /// Whether a `[[link]]` means this file: by its name in the folder or in the frontmatter.
     pub fn is_called(&self, link: &str) -> bool {
-        let link = link.split(['|', '#']).next().unwrap_or_default().trim().trim_end_matches(".md");
+        let link = link.trim_end_matches(".md");
         link == self.stem() || self.slug.as_deref() == Some(link)
     }
 
     /// The `[[links]]` of its text, each with its 1-based line.
     pub fn links(&self) -> Vec<(u64, String)> {
-        let lines = self.text.lines().enumerate();
-        let of_line = |(n, line): (usize, &str)| {
-            let links: Vec<_> =
-                line.split("[[").skip(1).filter_map(|rest| Some((n as u64 + 1, rest.split_once("]]")?.0.to_owned()))).collect();
-            links
-        };
-        // `[[` opens a test in shells and an attribute in C++, too; a link is one word or a few.
-        lines
-            .flat_map(of_line)
-            .filter(|(_, l)| !l.is_empty() && l.len() <= 100 && !l.starts_with([' ', ':']) && !l.contains(['"', '$', '=']))
-            .collect()
+        // `[[` also opens a test in shells and an attribute in C++.
+        let is_link = |link: &&str| link.len() <= 100 && !link.starts_with(['-', ':', '!']) && !link.contains(['"', '$', '=']);
+        let lines = self.text.lines().zip(1..);
+        lines.flat_map(|(line, n)| links::targets(line).filter(is_link).map(move |link| (n, link.to_owned()))).collect()
     }
 }
 

@@ -5,7 +5,6 @@
 //! and only whole files that are as the plan knew them, with a copy of each kept.
 
 pub mod check;
-pub mod code;
 pub mod consolidate;
 pub mod contradiction;
 pub mod file;

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::At;
 use crate::claude_code::native::check;
-use crate::claude_code::native::code::{Code, Nowhere, Tree};
 use crate::claude_code::native::consolidate as mend;
 use crate::claude_code::native::folder::Folder;
 use crate::claude_code::native::record;
@@ -15,7 +14,8 @@ use crate::cli::app::{App, fields, problem_line};
 use crate::cli::edits;
 use crate::cli::ui::{count, paint, style};
 use crate::error::{Error, Result};
-use crate::store::Severity;
+use crate::repo::Repo;
+use crate::store::{Severity, identity};
 
 fn word(severity: Severity) -> &'static str {
     match severity {
@@ -28,15 +28,12 @@ fn word(severity: Severity) -> &'static str {
 /// Runs `check`.
 pub(super) fn run(app: &App, at: &At, repo: Option<&Path>) -> Result<()> {
     let folder = Folder::read(&at.folder)?;
-    let tree = match repo {
-        Some(repo) => Some(app.env.absolute(repo)),
-        None => at.place.is_some().then(|| at.root.folder.clone()),
+    let root = match repo {
+        Some(repo) => Some(identity::root_of(&app.env.absolute(repo))),
+        None => at.place.is_some().then(|| at.root.clone()),
     };
-    let code: Box<dyn Code> = match tree {
-        Some(root) => Box::new(Tree { root }),
-        None => Box::new(Nowhere),
-    };
-    let findings = check::check(&folder, code.as_ref(), &app.env.today());
+    let repo = root.map(|root| Repo::at(&root.folder, root.is_repository(), app.env.zone()));
+    let findings = check::check(&folder, repo.as_ref(), &app.env.today());
     let faults = findings.iter().filter(|f| f.severity > Severity::Note).count();
     if app.ui.wishes.json {
         let row = |f: &check::Finding| json!({"severity": word(f.severity), "code": f.problem.code, "file": f.problem.file, "line": f.problem.line, "detail": f.problem.detail});
