@@ -10,15 +10,12 @@ use super::contradiction::contradicts;
 use super::file::File;
 use super::folder::Folder;
 use super::index::{self, Index, MOST_LINES, MOST_UNITS};
+use super::twins::Said;
 use crate::error::Problem;
 use crate::model::Id;
-use crate::reconcile::duplicate;
 use crate::repo::{Care, Question, Repo, State};
 use crate::store::Severity;
-use crate::text::{alike, mentions, words};
-
-/// From this share of common words on, two texts are near duplicates.
-const NEAR: f64 = 0.6;
+use crate::text::mentions;
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,37 +138,20 @@ fn stale(folder: &Folder, repo: &Repo, today: &str) -> Vec<Finding> {
     found
 }
 
-/// Files that say the same, or nearly.
+/// Files that say the same as an earlier one, or nearly; each is told once, beside the one it is nearest to.
 fn twice(folder: &Folder) -> Vec<Finding> {
+    let said: Vec<Said> = folder.files.iter().map(Said::of).collect();
     let mut found = Vec::new();
-    let bodies: Vec<BTreeSet<String>> = folder.files.iter().map(|f| words::token_set(f.body())).collect();
-    for (i, a) in folder.files.iter().enumerate() {
-        for (j, b) in folder.files.iter().enumerate().skip(i + 1) {
-            let pair = |code, severity, how: &str| finding(severity, code, &b.name, None, format!("{how} {}", a.name));
-            if is_duplicate(a, b) {
-                found.push(pair("duplicate", Severity::Warning, "says the same as"));
-            } else if words::jaccard(&bodies[i], &bodies[j]) >= NEAR || is_near(a, b) {
-                found.push(pair("near_duplicate", Severity::Note, "says nearly the same as"));
-            }
+    for (n, (file, says)) in folder.files.iter().zip(&said).enumerate() {
+        let earlier = || folder.files.iter().zip(&said).take(n);
+        if let Some((twin, _)) = earlier().find(|(_, other)| says.is(other)) {
+            found.push(warning("duplicate", &file.name, None, format!("says the same as {}", twin.name)));
+            continue;
+        }
+        let near = earlier().filter_map(|(twin, other)| Some((says.nearness(other)?, twin))).max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((_, twin)) = near {
+            found.push(note("near_duplicate", &file.name, None, format!("says nearly the same as {}", twin.name)));
         }
     }
     found
-}
-
-/// Whether two files say the same: nothing in one statement differs, or the texts are one.
-pub fn is_duplicate(a: &File, b: &File) -> bool {
-    let text = |f: &File| words::fold(f.body()).split_whitespace().collect::<Vec<_>>().join(" ");
-    let (x, y) = (text(a), text(b));
-    a.kind == b.kind && ((!x.is_empty() && x == y) || (duplicate::alike(&a.statement(), &b.statement()) && agree(a, b)))
-}
-
-/// Whether nothing exact that one text says is missing from the other's, so that they can be one file.
-fn agree(a: &File, b: &File) -> bool {
-    let (x, y) = (words::exact(a.body()), words::exact(b.body()));
-    x.is_subset(&y) || y.is_subset(&x)
-}
-
-fn is_near(a: &File, b: &File) -> bool {
-    let (x, y) = (a.statement(), b.statement());
-    alike::similarity(&x, &y) >= duplicate::LEAST_SIMILAR
 }

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::check::is_duplicate;
 use super::contradiction::contradicts;
 use super::file::{File, Type};
 use super::folder::Folder;
 use super::index::{Index, Line, span};
+use super::twins::Said;
 use super::{INDEX, own_id};
 use crate::claude_code::wiring::Edit;
 use crate::model::Id;
@@ -102,11 +102,12 @@ impl Draft {
 
     /// Files that say the same become the one that says more; what only the other says is put behind it.
     fn merge_files(&mut self) {
+        let mut said: Vec<Said> = self.files.iter().map(Said::of).collect();
         let mut first = 0;
         while first < self.files.len() {
             let twin = (first + 1..self.files.len()).find(|second| {
-                let (a, b) = (&self.files[first], &self.files[*second]);
-                own_id(&a.name).is_none() && own_id(&b.name).is_none() && is_duplicate(a, b)
+                let ours = [first, *second].iter().any(|at| own_id(&self.files[*at].name).is_some());
+                !ours && said[first].is(&said[*second])
             });
             let Some(second) = twin else {
                 first += 1;
@@ -116,7 +117,9 @@ impl Draft {
                 if self.files[second].body().len() > self.files[first].body().len() { (second, first) } else { (first, second) };
             let (keep, gone) = (self.files[stays].clone(), self.files[goes].clone());
             self.rewrite(stays, &merged(&keep, &gone));
+            said[stays] = Said::of(&self.files[stays]);
             self.files.remove(goes);
+            said.remove(goes);
             self.follow(&gone, &keep);
             self.propose("merge", &gone.name, format!("goes into {}, which says the same", keep.name));
         }

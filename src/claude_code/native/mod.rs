@@ -15,6 +15,7 @@ pub mod notes;
 pub mod place;
 pub mod record;
 pub mod take;
+pub mod twins;
 
 use crate::model::Id;
 
