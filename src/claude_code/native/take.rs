@@ -223,11 +223,11 @@ enum Ours {
 pub(super) fn doubt(memory: &Memory, trust: bool) -> Option<Code> {
     let given = || [Some(&memory.summary), memory.reason.as_ref()].into_iter().flatten();
     let rest = [memory.how_to_apply.as_ref(), memory.rejected.as_ref(), memory.topic.as_ref()];
-    if given().chain(rest.into_iter().flatten()).any(|text| ground::addresses_ai(text)) {
+    if given().chain(rest.into_iter().flatten()).any(|text| ground::speaks_to_an_ai(text)) {
         return Some(Code::EInject);
     }
     let rule = matches!(memory.kind, Kind::Preference | Kind::Convention | Kind::Decision)
-        || given().any(|text| ground::orders_memory(text))
+        || given().any(|text| ground::speaks_for_the_user(text))
         || commands(&memory.summary);
     (rule && !trust).then_some(Code::ERole)
 }

@@ -17,8 +17,6 @@ use std::collections::BTreeSet;
 use super::Known;
 use crate::model::{Candidate, Code, Conversation, Evidence, Quote, Strength};
 use crate::store::catalogue::Tombstone;
-use crate::text::phrases::has_any;
-use crate::text::words::fold;
 pub use fields::{keywords, speaks_for_the_user, speaks_to_an_ai};
 use sheet::Sheet;
 
@@ -108,17 +106,6 @@ pub fn ground(candidates: Vec<Candidate>, context: &Context) -> Vec<Verdict> {
     let references = candidates.iter().map(|c| c.reference.clone()).collect();
     let scene = Scene { context, sheet: Sheet::of(context.conversation), references };
     candidates.into_iter().map(|candidate| judge(candidate, &scene)).collect()
-}
-
-/// Whether a text speaks to an AI, or closes the blocks that hold memory: nobody talks like this to the person at the keyboard.
-pub fn addresses_ai(text: &str) -> bool {
-    let folded = fold(text);
-    has_any(&folded, cues::ADDRESSES_AI) || cues::CLOSING_TAGS.iter().any(|tag| folded.contains(tag))
-}
-
-/// Whether a text gives orders to a memory: harmless from the user, an attack from anybody else.
-pub fn orders_memory(text: &str) -> bool {
-    has_any(&fold(text), cues::ORDERS_MEMORY)
 }
 
 fn judge(mut candidate: Candidate, scene: &Scene) -> Verdict {
