@@ -34,9 +34,6 @@ const RESTED: i64 = 30 * 60;
 /// Memories that a receipt names as left out, at most.
 const RECEIPT: usize = 50;
 
-/// Memories that are looked at for one prompt; most of the best may have been given already.
-const MATCHES: usize = 30;
-
 /// Characters of a prompt that are searched for; a person's question stands in the first ones.
 const PROMPT: usize = 2000;
 
@@ -349,7 +346,8 @@ fn prompt(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) ->
     }
     let given = session::read(hook.home, &input.session).given;
     let names: Vec<String> = place.names().map(str::to_owned).collect();
-    let options = SearchOptions { limit: MATCHES, hold_back: !place.store.trust_hand_edits, ..SearchOptions::new(hook.env.today()) };
+    let options =
+        SearchOptions { limit: recall::digest::MATCHES, hold_back: !place.store.trust_hand_edits, ..SearchOptions::new(hook.env.today()) };
     let found = Searcher::open(&place.store, &names, hook.env.timestamp().as_nanosecond())?.find(&words, &options)?;
     let hits: Vec<Hit> = found.into_iter().filter(|h| search::is_match(h) && !given.contains(&h.id)).collect();
     if hits.is_empty() {

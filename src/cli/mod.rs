@@ -31,6 +31,7 @@ mod search;
 mod selftest;
 mod shell;
 mod stats;
+mod test;
 mod turns;
 mod usage;
 
@@ -120,6 +121,7 @@ commands! {
     Resolve(review::ResolveArgs),
     Refine(refine::RefineArgs),
     Prune(prune::PruneArgs),
+    Test(test::TestArgs),
     Undo(history::UndoArgs),
     Redo(history::RedoArgs),
     History(history::HistoryArgs),

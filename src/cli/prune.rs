@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::app::{App, fields};
+use super::test::Tested;
 use super::ui::{count, paint, style};
 use crate::error::Result;
 use crate::model::Change;
@@ -22,6 +23,8 @@ pub struct PruneArgs {
     /// In every project
     #[arg(long)]
     all_projects: bool,
+    #[command(flatten)]
+    tested: Tested,
 }
 
 impl PruneArgs {
@@ -49,7 +52,7 @@ impl PruneArgs {
             rows.clear();
             for snapshot in snapshots.iter().filter(|s| !decay::decay(s, &today, &settings).is_empty()) {
                 let mut here = Vec::new();
-                app.update(&store, &snapshot.project, &mut |now| {
+                self.tested.update(app, &store, &snapshot.project, &mut |now| {
                     let mut plan = app.plan(now, "prune");
                     let found = decay::decay(now, &today, &settings);
                     here = self::rows(now, &found);

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::app::{App, fields};
+use super::test::Tested;
 use super::ui::{Ui, count, diff, paint, style};
 use crate::error::{Error, Result};
 use crate::extract::backend::{self, Wanted};
@@ -36,6 +37,8 @@ pub struct RefineArgs {
     /// Write the requests as files and send none
     #[arg(long, value_name = "DIR")]
     dump_requests: Option<PathBuf>,
+    #[command(flatten)]
+    tested: Tested,
 }
 
 /// What a person said to a proposal.
@@ -60,10 +63,10 @@ impl RefineArgs {
         if app.ui.wishes.json {
             let rows: Vec<Value> = proposals.iter().map(|p| json_of(&snapshot, p)).collect();
             app.ui.object("refine", fields([("proposals", rows.into())]));
-            return if app.ui.wishes.yes { decide(app, &store, &snapshot, &proposals, read).map(drop) } else { Ok(()) };
+            return if app.ui.wishes.yes { decide(app, &store, &snapshot, &proposals, read, self.tested).map(drop) } else { Ok(()) };
         }
         if proposals.is_empty() {
-            decide(app, &store, &snapshot, &proposals, read)?;
+            decide(app, &store, &snapshot, &proposals, read, self.tested)?;
             app.ui.say("nothing to refine");
             return Ok(());
         }
@@ -74,7 +77,7 @@ impl RefineArgs {
             app.ui.say(&format!("{}; nothing was changed", count(proposals.len(), "proposal", "proposals")));
             return Ok(());
         }
-        let accepted = decide(app, &store, &snapshot, &proposals, read)?;
+        let accepted = decide(app, &store, &snapshot, &proposals, read, self.tested)?;
         let note = if accepted > 0 { "; `claude-mem undo` takes it back" } else { "" };
         app.ui.say(&format!("{accepted} of {} accepted{note}", count(proposals.len(), "proposal", "proposals")));
         Ok(())
@@ -129,7 +132,7 @@ impl RefineArgs {
 ///
 /// Asking a model and a person takes time, and others write meanwhile. So the answers are planned on the entries as they are
 /// then; a proposal for an entry that says something else by now is left out.
-fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal], read: Vec<String>) -> Result<usize> {
+fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal], read: Vec<String>, tested: Tested) -> Result<usize> {
     let (mut accepted, mut declined) = (Vec::new(), read);
     for (number, proposal) in proposals.iter().enumerate() {
         if !app.ui.wishes.json {
@@ -148,7 +151,7 @@ fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal],
         return Ok(0);
     }
     let (mut made, mut late) = (0, Vec::new());
-    app.update(store, &snapshot.project, &mut |now| {
+    tested.update(app, store, &snapshot.project, &mut |now| {
         let mut plan = app.plan(now, "refine");
         (made, late) = (0, Vec::new());
         // With what was planned so far, so that two proposals for one entry are both heeded.

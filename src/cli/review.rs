@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::app::{App, fields, json as to_json, reasons};
+use super::test::Tested;
 use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::ReviewItem;
@@ -19,6 +20,8 @@ pub struct ReviewArgs {
     /// Of every project
     #[arg(long)]
     all_projects: bool,
+    #[command(flatten)]
+    tested: Tested,
 }
 
 /// Decide one thing of the review queue, for scripts
@@ -30,6 +33,8 @@ pub struct ResolveArgs {
     /// What stays: new, old or both; for a candidate new keeps it and old drops it
     #[arg(long, value_name = "WHICH", value_parser = keep)]
     keep: Keep,
+    #[command(flatten)]
+    tested: Tested,
 }
 
 fn keep(text: &str) -> Result<Keep, String> {
@@ -42,7 +47,7 @@ impl ReviewArgs {
         let store = app.store()?;
         let snapshots = app.snapshots(&store, self.all_projects)?;
         if app.ui.can_ask() && !app.ui.wishes.dry_run {
-            return ask_all(app, &store, &snapshots);
+            return ask_all(app, &store, &snapshots, self.tested);
         }
         let (mut memories, mut conflicts) = (Vec::new(), Vec::new());
         for snapshot in &snapshots {
@@ -79,8 +84,8 @@ impl ResolveArgs {
         for project in store.projects()? {
             let snapshot = store.snapshot(&project)?;
             match by_hand::waiting(&snapshot, &self.id) {
-                Some(Waiting::Candidate(item)) => return decide_item(app, &store, &snapshot, &item, self.keep != Keep::Old),
-                Some(Waiting::Pair(pair)) => return decide_pair(app, &store, &project, &pair.older.id, &pair.newer.id, self.keep),
+                Some(Waiting::Candidate(item)) => return decide_item(app, &store, &snapshot, &item, self.keep != Keep::Old, self.tested),
+                Some(Waiting::Pair(pair)) => return decide_pair(app, &store, &project, &pair, self.keep, self.tested),
                 None => {}
             }
         }
@@ -112,7 +117,7 @@ fn show_item(app: &App, item: &ReviewItem) {
     }
 }
 
-fn ask_all(app: &App, store: &Store, snapshots: &[Snapshot]) -> Result<()> {
+fn ask_all(app: &App, store: &Store, snapshots: &[Snapshot], tested: Tested) -> Result<()> {
     let total: usize = snapshots.iter().map(|s| by_hand::pairs(s).len() + s.catalogue.review.len()).sum();
     if total == 0 {
         app.ui.say("nothing to review");
@@ -121,13 +126,13 @@ fn ask_all(app: &App, store: &Store, snapshots: &[Snapshot]) -> Result<()> {
     let (mut number, mut decided) = (0, 0);
     let end = |decided: usize| app.ui.say(&format!("{decided} of {total} decided"));
     for snapshot in snapshots {
-        for Pair { older, newer, reason } in by_hand::pairs(snapshot) {
+        for pair in by_hand::pairs(snapshot) {
             number += 1;
             app.ui.line(&paint(style::DIM, &format!("{number} of {total}")));
-            show_pair(app, &older, &newer, &reason);
+            show_pair(app, &pair.older, &pair.newer, &pair.reason);
             match ask_pair(app)? {
                 Answer::Keep(how) => {
-                    decide_pair(app, store, &snapshot.project, &older.id, &newer.id, how)?;
+                    decide_pair(app, store, &snapshot.project, &pair, how, tested)?;
                     decided += 1;
                 }
                 Answer::Later => {}
@@ -150,7 +155,7 @@ fn ask_all(app: &App, store: &Store, snapshots: &[Snapshot]) -> Result<()> {
                     return Ok(());
                 }
             };
-            decide_item(app, store, snapshot, item, keep)?;
+            decide_item(app, store, snapshot, item, keep, tested)?;
             decided += 1;
         }
     }
@@ -196,11 +201,11 @@ pub fn settle_pairs(app: &App, store: &Store, pairs: &[(Id, Id)]) -> Result<bool
     let mut decided = false;
     for snapshot in app.snapshots(store, false)? {
         let asked = |p: &Pair| pairs.contains(&(p.older.id.clone(), p.newer.id.clone()));
-        for Pair { older, newer, reason } in by_hand::pairs(&snapshot).into_iter().filter(asked) {
-            show_pair(app, &older, &newer, &reason);
+        for pair in by_hand::pairs(&snapshot).into_iter().filter(asked) {
+            show_pair(app, &pair.older, &pair.newer, &pair.reason);
             match ask_pair(app)? {
                 Answer::Keep(how) => {
-                    decide_pair(app, store, &snapshot.project, &older.id, &newer.id, how)?;
+                    decide_pair(app, store, &snapshot.project, &pair, how, Tested::default())?;
                     decided = true;
                 }
                 Answer::Later => {}
@@ -211,16 +216,17 @@ pub fn settle_pairs(app: &App, store: &Store, pairs: &[(Id, Id)]) -> Result<bool
     Ok(decided)
 }
 
-fn decide_pair(app: &App, store: &Store, project: &str, older: &Id, newer: &Id, keep: Keep) -> Result<()> {
+fn decide_pair(app: &App, store: &Store, project: &str, pair: &Pair, keep: Keep, tested: Tested) -> Result<()> {
+    let (older, newer) = (&pair.older.id, &pair.newer.id);
     let how = keep.name();
     let row = fields([("older", older.as_str().into()), ("newer", newer.as_str().into()), ("keep", how.into())]);
-    app.update(store, project, &mut |snapshot| Ok(by_hand::settle(snapshot, older, newer, keep, &app.env.now())))?;
+    tested.update(app, store, project, &mut |snapshot| Ok(by_hand::settle(snapshot, older, newer, keep, &app.env.now())))?;
     app.ui.done("resolve", row, ("kept", "keep"), &format!("{how} of {older} and {newer}"));
     Ok(())
 }
 
-fn decide_item(app: &App, store: &Store, snapshot: &Snapshot, item: &ReviewItem, keep: bool) -> Result<()> {
-    app.update(store, &snapshot.project, &mut |now| by_hand::answer(now, item, keep, &app.env.now()))?;
+fn decide_item(app: &App, store: &Store, snapshot: &Snapshot, item: &ReviewItem, keep: bool, tested: Tested) -> Result<()> {
+    tested.update(app, store, &snapshot.project, &mut |now| by_hand::answer(now, item, keep, &app.env.now()))?;
     let verb = if keep { ("kept:", "keep:") } else { ("dropped for good:", "drop for good:") };
     let row = fields([("id", item.id.as_str().into()), ("keep", keep.into())]);
     app.ui.done("resolve", row, verb, &app.ui.foreign(&item.memory.summary));

@@ -258,17 +258,17 @@ impl WhyNotArgs {
             projects(app, &store, self.all_projects)?.iter().map(|p| store.snapshot(p)).collect::<Result<_>>()?;
         let refs: Vec<&Snapshot> = snapshots.iter().collect();
         let why = why_not(&refs, &entry.memory.id, &query, &self.filter.options(app, self.limit));
-        let (gate, text) = match &why {
-            WhyNot::Shown(at) => ("none", format!("it is shown, as hit {at}")),
-            WhyNot::Elsewhere => {
-                ("project", format!("it is in {}, which was not searched: --project {0}, or --all-projects", snapshot.project))
-            }
-            WhyNot::Gate(gate) => ("filter", gate.to_string()),
-            WhyNot::NoSharedWord(words) => {
-                ("no_shared_word", format!("it shares no word with the query (looked for: {})", words.join(", ")))
-            }
-            WhyNot::Crowded(n) => ("crowded", format!("{n} memories share rarer words with the query, and it is not among them")),
-            WhyNot::BelowLimit(at, limit) => ("below_limit", format!("it is hit {at}, and {limit} are shown: --limit {at}")),
+        let gate = match &why {
+            WhyNot::Shown(_) => "none",
+            WhyNot::Elsewhere => "project",
+            WhyNot::Gate(_) => "filter",
+            WhyNot::NoSharedWord(_) => "no_shared_word",
+            WhyNot::Crowded(_) => "crowded",
+            WhyNot::BelowLimit(..) => "below_limit",
+        };
+        let text = match &why {
+            WhyNot::Elsewhere => format!("it is in {}, which was not searched: --project {0}, or --all-projects", snapshot.project),
+            why => why.to_string(),
         };
         if app.ui.wishes.json {
             app.ui.object("why-not", fields([("id", entry.memory.id.as_str().into()), ("gate", gate.into()), ("why", text.into())]));

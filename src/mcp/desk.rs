@@ -18,6 +18,7 @@ use crate::error::{Error, Kind, Result};
 use crate::model::plan::Plan;
 use crate::model::{self, Id, Layer, Memory, RelationType};
 use crate::pipeline::by_hand::{self, Keep, Waiting, Wish};
+use crate::pipeline::memory_tests::Gate;
 use crate::pipeline::search::Searcher;
 use crate::recall::search::{self, Hit, SearchOptions};
 use crate::store::identity::Here;
@@ -392,7 +393,8 @@ impl Desk<'_> {
             let Some(waiting) = by_hand::waiting(&snapshot, id) else { continue };
             let at = self.env.now();
             // Planned anew under the lock: somebody else may have decided meanwhile.
-            self.update(&store, &snapshot.project, &mut |now| match by_hand::waiting(now, id) {
+            let mut gate = Gate::of(&store, self.env, self.config, &snapshot.project)?;
+            gate.update(&snapshot.project, &mut |now| match by_hand::waiting(now, id) {
                 Some(Waiting::Pair(pair)) => Ok(by_hand::settle(now, &pair.older.id, &pair.newer.id, keep, &at)),
                 Some(Waiting::Candidate(item)) => by_hand::answer(now, &item, keep != Keep::Old, &at),
                 None => Err(nothing()),

@@ -10,6 +10,7 @@ pub mod import;
 pub mod ingest;
 pub mod known;
 pub mod life;
+pub mod memory_tests;
 pub mod prepare;
 pub mod search;
 pub mod settle;

@@ -7,6 +7,9 @@ use crate::model::Id;
 use crate::store::{Catalogue, Snapshot};
 use crate::text::words::Language;
 
+/// Memories that are looked at for one prompt; most of the best may have been given already.
+pub const MATCHES: usize = 30;
+
 /// The most a prompt gets.
 pub const BUDGET: Budget = Budget::Utf16(2000);
 

@@ -6,6 +6,7 @@ pub mod block;
 pub mod digest;
 pub mod escape;
 pub mod graph;
+pub mod memory_tests;
 pub mod render;
 pub mod score;
 pub mod search;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::Snapshot;
 use super::access::Access;
 use super::catalogue::{ConflictRecord, FileRecord, MemoryUse};
 use super::journal::{FileSwap, Stamp};
@@ -16,6 +17,7 @@ use crate::model::{Change, Evidence, Id, Layer, Memory, Plan, RelationType, Tomb
 pub const MAX_QUOTES: usize = 5;
 
 /// A project on its way from one state to the next.
+#[derive(Clone)]
 pub(super) struct Draft {
     pub(super) project: Project,
     /// RFC 3339.
@@ -75,6 +77,30 @@ impl Draft {
                 _ => drop(self.project.raw.remove(&file)),
             }
         }
+    }
+
+    /// What planning works on.
+    pub(super) fn snapshot(&mut self) -> Snapshot {
+        let mut snapshot = self.project.snapshot();
+        snapshot.catalogue.clone_from(&self.project.catalogue);
+        snapshot
+    }
+
+    /// The project as the next reader will find it once these files are written.
+    pub(super) fn after(&self, swaps: &[FileSwap]) -> Snapshot {
+        let Project { name, raw, catalogue, .. } = &self.project;
+        let mut next = Project { name: name.clone(), raw: raw.clone(), ..Project::default() };
+        for FileSwap { path, after, .. } in swaps {
+            let file = path.split_once('/').map_or(path.as_str(), |(_, file)| file).to_owned();
+            match after.clone() {
+                Some((sha, bytes)) => drop(next.raw.insert(file, Raw { bytes, sha, stamp: Stamp::default() })),
+                None => drop(next.raw.remove(&file)),
+            }
+        }
+        next.catalogue.clone_from(catalogue);
+        let mut snapshot = next.snapshot();
+        snapshot.catalogue = next.catalogue;
+        snapshot
     }
 
     /// Brings ids and catalogue up to files that were edited outside.

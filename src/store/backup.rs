@@ -9,7 +9,7 @@ use zip::{ZipArchive, ZipWriter};
 
 use super::catalogue::{Head, VERSION};
 use super::journal::{self, FileSwap};
-use super::layout::{self, INDEX};
+use super::layout::{self, INDEX, TESTS};
 use super::read::{self, Raw};
 use super::{Receipt, Store, disk};
 use crate::error::{Error, Kind, Result};
@@ -48,10 +48,10 @@ impl Store {
         Ok(count)
     }
 
-    /// Every file of ours in a project.
+    /// Every file of ours in a project, and its memory tests.
     fn all_files(&self, name: &str) -> Result<BTreeMap<String, Raw>> {
         let mut files = BTreeMap::new();
-        for file in read::files(&self.home, name, true, &mut Vec::new())? {
+        for file in read::files(&self.home, name, true, &mut Vec::new())?.into_iter().chain([TESTS.to_owned()]) {
             if let Some(raw) = Raw::read(&self.home.join(name).join(&file))? {
                 files.insert(file, raw);
             }
@@ -66,11 +66,18 @@ impl Store {
     pub fn would_restore(&self, path: &Path) -> Result<Vec<(String, bool)>> {
         let mut out = Vec::new();
         for (name, files) in open(path)? {
-            let here = self.all_files(&name)?;
+            let here = self.replaced(&name, &files)?;
             let same = here.len() == files.len() && here.iter().all(|(file, raw)| files.get(file) == Some(&raw.bytes));
             out.extend((!same).then_some((name, !here.is_empty())));
         }
         Ok(out)
+    }
+
+    /// The files of a project that a backup would replace. Memory tests that it does not know stay.
+    fn replaced(&self, name: &str, backup: &BTreeMap<String, Vec<u8>>) -> Result<BTreeMap<String, Raw>> {
+        let mut here = self.all_files(name)?;
+        here.retain(|file, _| file != TESTS || backup.contains_key(TESTS));
+        Ok(here)
     }
 
     /// Puts the projects of a backup back, as one commit that can be undone. Projects that are not in it stay as they are.
@@ -84,7 +91,7 @@ impl Store {
         let (mut swaps, mut differ) = (Vec::new(), Vec::new());
         for (name, files) in &mut projects {
             self.read_locked(name)?;
-            let here = self.all_files(name)?;
+            let here = self.replaced(name, files)?;
             let before = swaps.len();
             for (file, raw) in &here {
                 let bytes = files.remove(file);
@@ -118,7 +125,7 @@ fn open(path: &Path) -> Result<BTreeMap<String, BTreeMap<String, Vec<u8>>>> {
         }
         let name = entry.name().map_err(|e| zip_error("read", path, &e))?.into_owned();
         let (project, inner) = name.split_once('/').unwrap_or(("", &name));
-        if layout::check_name(project).is_err() || !layout::is_ours(inner) || entry.size() > MAX_FILE {
+        if layout::check_name(project).is_err() || !(layout::is_ours(inner) || inner == TESTS) || entry.size() > MAX_FILE {
             return Err(Error::failure(format!("{} is no backup of claude-mem: it holds {name:?}", path.display()))
                 .hint("`claude-mem import` reads files of other tools"));
         }

@@ -24,7 +24,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// What tells a file from the same file later, without reading it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp(Option<SystemTime>, u64, u64);
 
 impl Stamp {

@@ -14,6 +14,8 @@ pub const LONG_TERM: &str = "long-term-preferences.md";
 pub const TRANSIENT: &str = "transient";
 /// Folder of what decay moved out, one file per month.
 pub const ARCHIVE: &str = "transient/archive";
+/// The owner's memory tests. Never written by us but to start it, never read as memories.
+pub const TESTS: &str = "tests.toml";
 /// The catalogue.
 pub const INDEX: &str = "index.json";
 
@@ -146,7 +148,7 @@ mod tests {
             assert!(is_ours(ours), "{ours}");
         }
         for foreign in
-            ["notes.md", "transient/.hidden.md", "transient/a/b.md", "../working-memory.md", "transient/../../x.md", "chroma/a.md"]
+            ["notes.md", TESTS, "transient/.hidden.md", "transient/a/b.md", "../working-memory.md", "transient/../../x.md", "chroma/a.md"]
         {
             assert!(!is_ours(foreign), "{foreign}");
         }

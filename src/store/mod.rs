@@ -160,6 +160,9 @@ pub struct Opened {
     pub notices: Vec<String>,
 }
 
+/// Looks at a project as it is and as a change would leave it; an error keeps the change from being made.
+pub type Accept<'a> = dyn FnMut(&Snapshot, &Snapshot) -> Result<()> + 'a;
+
 /// The memory folder.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -255,13 +258,63 @@ impl Store {
         new_id: &dyn Fn() -> Result<Id>,
         make_plan: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
     ) -> Result<Receipt> {
+        self.update_if(project, at, new_id, make_plan, None)
+    }
+
+    /// The same, but `accept` looks at the project as it is and as it would be, still under the lock and before anything is
+    /// written; its error is the outcome, and nothing is changed then.
+    ///
+    /// # Errors
+    /// As [`Store::update`], and what `accept` says.
+    pub fn update_if(
+        &self,
+        project: &str,
+        at: &str,
+        new_id: &dyn Fn() -> Result<Id>,
+        make_plan: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
+        accept: Option<&mut Accept<'_>>,
+    ) -> Result<Receipt> {
         layout::check_name(project)?;
         let lock = self.lock()?;
         let mut draft = self.take_in(&lock, self.read_locked(project)?, at, new_id)?;
-        let mut snapshot = draft.project.snapshot();
-        snapshot.catalogue.clone_from(&draft.project.catalogue);
-        let plan = make_plan(&snapshot)?;
+        let before = draft.snapshot();
+        let plan = make_plan(&before)?;
+        if let Some(accept) = accept.filter(|_| !plan.changes.is_empty()) {
+            accept(&before, &self.foreseen(&mut draft.clone(), &plan)?)?;
+        }
         self.finish(&lock, draft, &plan)
+    }
+
+    /// A project as it is and as a plan would leave it. Takes no lock and changes nothing.
+    ///
+    /// # Errors
+    /// As [`Store::update`].
+    pub fn foresee(
+        &self,
+        project: &str,
+        at: &str,
+        new_id: &dyn Fn() -> Result<Id>,
+        make_plan: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
+    ) -> Result<(Snapshot, Snapshot)> {
+        layout::check_name(project)?;
+        let project = read::read(&self.home, project, self.wait)?;
+        let mut draft = Draft::begin(project, at, self.trust_hand_edits, new_id)?;
+        let before = draft.snapshot();
+        let plan = make_plan(&before)?;
+        Ok((before, self.foreseen(&mut draft, &plan)?))
+    }
+
+    fn foreseen(&self, draft: &mut Draft, plan: &Plan) -> Result<Snapshot> {
+        self.apply(draft, plan)?;
+        let swaps = draft.swaps()?;
+        Ok(draft.after(&swaps))
+    }
+
+    fn apply(&self, draft: &mut Draft, plan: &Plan) -> Result<()> {
+        if draft.needs_archive(plan) {
+            self.read_archive(&mut draft.project)?;
+        }
+        draft.apply(plan)
     }
 
     fn read_locked(&self, project: &str) -> Result<read::Project> {
@@ -305,10 +358,7 @@ impl Store {
     }
 
     fn finish(&self, lock: &Lock, mut draft: Draft, plan: &Plan) -> Result<Receipt> {
-        if draft.needs_archive(plan) {
-            self.read_archive(&mut draft.project)?;
-        }
-        draft.apply(plan)?;
+        self.apply(&mut draft, plan)?;
         let used = access::noted(&self.home, &plan.project);
         draft.count(&used);
         let swaps = draft.swaps()?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::journal::FileSwap;
-use super::layout::{self, INDEX};
+use super::layout::{self, INDEX, TESTS};
 use super::read::{self, Project};
 use super::{GLOBAL, Receipt, Store};
 use crate::error::{Error, Kind, Result};
@@ -140,6 +140,8 @@ impl Store {
             return Err(Error::new(Kind::Usage, format!("there is a folder {new} already")).hint("choose another name"));
         }
         self.read_archive(&mut project)?;
+        let tests = read::Raw::read(&self.home.join(old).join(TESTS))?;
+        project.raw.extend(tests.map(|raw| (TESTS.to_owned(), raw)));
         self.rescope(&mut project, old, new)?;
         new.clone_into(&mut project.catalogue.project.name);
         let mut swaps = take_away(&project, old);

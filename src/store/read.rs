@@ -363,9 +363,13 @@ impl Project {
     }
 }
 
-/// Whether anything but folders is in a folder.
+/// Whether anything but folders, and memory tests that wait for memories, is in a folder.
 pub(super) fn has_files(folder: &Path) -> bool {
-    fs::read_dir(folder).into_iter().flatten().flatten().any(|item| !item.file_type().is_ok_and(|t| t.is_dir()) || has_files(&item.path()))
+    let mut items = fs::read_dir(folder).into_iter().flatten().flatten();
+    items.any(|item| match item.file_type() {
+        Ok(kind) if kind.is_dir() => has_files(&item.path()),
+        _ => item.file_name() != layout::TESTS,
+    })
 }
 
 /// A short digest of an entry's text; blank lines behind it do not count.

@@ -21,6 +21,7 @@ mod import;
 mod install;
 mod mcp;
 mod native;
+mod memory_tests;
 mod perfect;
 mod questions;
 mod readme;

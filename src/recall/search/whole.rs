@@ -95,6 +95,19 @@ pub enum WhyNot {
     BelowLimit(usize, usize),
 }
 
+impl std::fmt::Display for WhyNot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Shown(at) => write!(f, "it is shown, as hit {at}"),
+            Self::Elsewhere => f.write_str("it is in a project that was not searched"),
+            Self::Gate(gate) => gate.fmt(f),
+            Self::NoSharedWord(words) => write!(f, "it shares no word with the query (looked for: {})", words.join(", ")),
+            Self::Crowded(n) => write!(f, "{n} memories share rarer words with the query, and it is not among them"),
+            Self::BelowLimit(at, limit) => write!(f, "it is hit {at}, and {limit} are shown: --limit {at}"),
+        }
+    }
+}
+
 /// The gate that kept a memory out of [`super::search`] with the same arguments.
 pub fn why_not(snapshots: &[&Snapshot], id: &Id, query: &str, options: &SearchOptions) -> WhyNot {
     let Some(mut doc) = snapshots.iter().flat_map(|s| Doc::all(s)).find(|d| d.record.id == id.as_str()) else { return WhyNot::Elsewhere };

@@ -1,0 +1,119 @@
+//! Memory tests as the gate of changes: what breaks one is not kept, and the store keeps every byte.
+
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+/// A shop whose owner expects two facts, and the ids of both memories.
+fn shop(expected: &str) -> (World, Vec<String>) {
+    let world = World::new();
+    let remember = |text: &str| {
+        let made = world.run(&["--json", "remember", text, "--kind", "decision"]).ok().json();
+        made.pointer("/memories/0/id").and_then(Value::as_str).expect("an id").to_owned()
+    };
+    let ids = vec![remember("Uploads may have up to 50 MB, at most 5 files at once"), remember("支付回调必须幂等，订单号做唯一索引")];
+    std::fs::write(world.store().join("shop/tests.toml"), expected).expect("a file of tests");
+    (world, ids)
+}
+
+const EXPECTED: &str = "
+# Mine: do not touch.
+[[test]]
+name = \"the limit names the files\"
+inject = \"standard\"
+must = [\"5 files\"]
+
+[[test]]
+name = \"回调幂等\"
+search = \"重复的支付回调\"
+must = [\"唯一索引\"]
+
+[[test]]
+name = \"was never true\"
+inject = \"standard\"
+must = [\"quantum\"]
+";
+
+/// Answers the one request that `refine` would send with these operations.
+fn answered(world: &World, operations: &Value) {
+    world.run(&["refine", "--dump-requests", "answers", "--dry-run"]).ok();
+    let answers = world.cwd().join("answers");
+    let request = std::fs::read_dir(&answers).expect("dumped").flatten().map(|e| e.file_name().to_string_lossy().into_owned());
+    let key = request.filter_map(|n| n.strip_suffix(".request.json").map(str::to_owned)).next().expect("one request");
+    let answer = json!({"operations": operations}).to_string();
+    world.file(&format!("answers/{key}.answer.json"), answer);
+}
+
+fn rewrite(alias: &str, text: &str) -> Value {
+    json!({"op": "rewrite", "ids": [alias], "text": text, "until_date": null, "reason": "shorter"})
+}
+
+#[test]
+fn a_refine_that_drops_a_fact_is_not_kept() {
+    let (world, _) = shop(EXPECTED);
+    answered(&world, &json!([rewrite("m01", "Uploads may have up to 50 MB"), rewrite("m02", "支付回调必须幂等")]));
+    let before = world.tree();
+    let refused = world.run(&["--yes", "refine", "--replay", "answers"]);
+    let refused = refused.fails(1, "this would break 2 memory tests, so nothing was changed");
+    for said in ["the limit names the files", "“5 files” is not given: no memory says it", "回调幂等", "--no-test"] {
+        assert!(refused.err.contains(said), "stderr lacks {said:?}:\n{}", refused.err);
+    }
+    assert!(!refused.err.contains("quantum"), "what failed before does not count:\n{}", refused.err);
+    assert!(world.tree() == before, "the store changed");
+    world.run(&["verify"]).ok();
+
+    let kept = world.run(&["--yes", "refine", "--replay", "answers", "--no-test"]).ok();
+    assert!(kept.out.contains("50 MB") || kept.err.contains("2 of 2 accepted"), "{kept:?}");
+    assert_eq!(world.run(&["test"]).code, 1);
+    world.run(&["undo"]).ok();
+    let tests = std::fs::read_to_string(world.store().join("shop/tests.toml")).expect("the owner's file");
+    assert_eq!(tests, EXPECTED);
+}
+
+#[test]
+fn a_refine_that_keeps_the_facts_is_kept_and_names_what_fails_as_before() {
+    let (world, _) = shop(EXPECTED);
+    answered(&world, &json!([rewrite("m01", "At most 5 files at once and 50 MB for uploads")]));
+    let kept = world.run(&["--yes", "refine", "--replay", "answers"]).ok();
+    assert!(kept.err.contains("1 memory test fails as before: shop: was never true"), "{}", kept.err);
+    assert!(world.run(&["list"]).ok().out.contains("At most 5 files at once"));
+}
+
+#[test]
+fn a_decision_about_a_pair_is_tested_first() {
+    let (world, _) = shop("[[test]]\nname = \"50 stays\"\nsearch = \"upload MB\"\nmust = [\"50 MB\"]\n");
+    world.run(&["remember", "Uploads may have up to 20 MB, at most 5 files at once", "--kind", "decision"]).ok();
+    let queue = world.run(&["--json", "review"]).ok().json();
+    let newer = queue.pointer("/conflicts/0/newer").and_then(Value::as_str).expect("a conflict").to_owned();
+    let before = world.tree();
+    world.run(&["resolve", &newer, "--keep", "new"]).fails(1, "this would break a memory test");
+    world.run(&["resolve", &newer, "--keep", "new", "--dry-run"]).fails(1, "50 stays");
+    assert!(world.tree() == before, "the store changed");
+    world.run(&["resolve", &newer, "--keep", "both"]).ok();
+}
+
+#[test]
+fn tests_that_cannot_be_read_stop_the_change() {
+    let (world, ids) = shop("[[test]\n");
+    answered(&world, &json!([rewrite("m01", "Uploads may have up to 50 MB")]));
+    let before = world.tree();
+    world.run(&["--yes", "refine", "--replay", "answers"]).fails(3, "shop/tests.toml:1");
+    assert!(world.tree() == before, "the store changed");
+    // Commands that no test guards go on.
+    world.run(&["--yes", "forget", &ids[0]]).ok();
+}
+
+/// The file lives in the project's folder and is no part of the project.
+#[test]
+fn the_file_is_nobodys_project() {
+    let world = World::new();
+    std::fs::create_dir_all(world.store().join("shop")).expect("a folder");
+    std::fs::write(world.store().join("shop/tests.toml"), EXPECTED).expect("a file");
+    assert!(!world.run(&["project", "list"]).ok().out.contains("shop"));
+    world.run(&["remember", "Deploys go out on Tuesdays only"]).ok();
+    world.run(&["undo"]).ok();
+    world.run(&["remember", "Deploys go out on Wednesdays only"]).ok();
+    let kept = std::fs::read_to_string(world.store().join("shop/tests.toml")).expect("it stays");
+    assert_eq!(kept, EXPECTED);
+    world.run(&["verify"]).ok();
+}
