@@ -7,7 +7,7 @@ use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::Plan;
 use crate::recall::Budget;
-use crate::recall::memory_tests::{Failure, MemoryTest, Outcome, Setting, parse, play};
+use crate::recall::memory_tests::{Failure, MemoryTest, Outcome, Setting, Stage, parse};
 use crate::store::layout::TESTS;
 use crate::store::{Accept, GLOBAL, Receipt, Snapshot, Store};
 
@@ -116,12 +116,20 @@ impl<'a> World<'a> {
         self.projects.insert(snapshot.project.clone(), snapshot);
     }
 
-    fn play(&self, case: &Case) -> Outcome {
-        let Some(own) = self.projects.get(&case.project) else {
-            return Outcome { failures: vec![Failure::NoProject(case.project.clone())], ..Outcome::default() };
-        };
-        let global = self.projects.get(GLOBAL).filter(|_| case.project != GLOBAL);
-        play(&case.test, &[Some(own), global].into_iter().flatten().collect::<Vec<_>>(), self.setting)
+    /// Cases of one project stand together, so that each project is analysed once.
+    fn play(&self, cases: &[Case]) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        for cases in cases.chunk_by(|a, b| a.project == b.project) {
+            let Some(project) = cases.first().map(|c| c.project.as_str()) else { continue };
+            let global = if project == GLOBAL { None } else { self.projects.get(GLOBAL) };
+            let snapshots: Vec<&Snapshot> = self.projects.get(project).into_iter().chain(global).collect();
+            let stage = Stage::new(&snapshots, self.setting);
+            outcomes.extend(cases.iter().map(|case| match self.projects.contains_key(project) {
+                true => stage.play(&case.test),
+                false => Outcome { failures: vec![Failure::NoProject(project.to_owned())], ..Outcome::default() },
+            }));
+        }
+        outcomes
     }
 }
 
@@ -131,7 +139,8 @@ impl<'a> World<'a> {
 /// If a project cannot be read.
 pub fn run(store: &Store, cases: Vec<Case>, setting: &Setting) -> Result<Vec<Played>> {
     let world = World::of(store, &cases, setting)?;
-    Ok(cases.into_iter().map(|case| Played { outcome: world.play(&case), case }).collect())
+    let outcomes = world.play(&cases);
+    Ok(cases.into_iter().zip(outcomes).map(|(case, outcome)| Played { case, outcome }).collect())
 }
 
 /// What decides about a change.
@@ -179,12 +188,11 @@ impl<'a> Gate<'a> {
     fn check(&mut self, before: &Snapshot, after: &Snapshot) -> Result<()> {
         let mut world = World::of(self.store, &self.cases, &self.setting)?;
         world.put(before.clone());
-        let passed: Vec<bool> = self.cases.iter().map(|case| world.play(case).failures.is_empty()).collect();
+        let outcomes = world.play(&self.cases);
         world.put(after.clone());
         let (mut broken, mut failing) = (Vec::new(), Vec::new());
-        for (case, passed) in self.cases.iter().zip(passed) {
-            let failures = world.play(case).failures;
-            match (failures.first(), passed) {
+        for (case, (now, then)) in self.cases.iter().zip(outcomes.into_iter().zip(world.play(&self.cases))) {
+            match (then.failures.first(), now.failures.is_empty()) {
                 (Some(failure), true) => broken.push((case, format!("{}: {}: {failure}", case.project, case.test.name))),
                 (Some(_), false) => failing.push(format!("{}: {}", case.project, case.test.name)),
                 (None, _) => {}

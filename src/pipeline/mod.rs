@@ -7,6 +7,7 @@ pub mod answers;
 pub mod belief;
 pub mod by_hand;
 pub mod import;
+pub mod figures;
 pub mod ingest;
 pub mod known;
 pub mod life;

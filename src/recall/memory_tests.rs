@@ -2,9 +2,11 @@
 //!
 //! Not here: where the files are, and running them before a change is kept (`pipeline::memory_tests`).
 
+use std::cell::OnceCell;
+
 use serde::Deserialize;
 
-use super::search::{SearchOptions, is_match, search, why_not};
+use super::search::{Corpus, Hit, SearchOptions, Whole, find, is_match, why_not};
 use super::{Budget, Mode, Reason, Request, digest, inject};
 use crate::error::Problem;
 use crate::model::{Id, Memory, State};
@@ -206,23 +208,102 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Plays a test on a project and the global memories, in this order; what is held back is not among them.
-pub fn play(test: &MemoryTest, snapshots: &[&Snapshot], setting: &Setting) -> Outcome {
-    let answer = Answer::of(&test.question, snapshots, setting);
-    let memory = |id: &Id| snapshots.iter().find_map(|s| s.entry(id)).map(|e| &e.memory);
-    let given: Vec<&Memory> = answer.ids.iter().filter_map(memory).collect();
-    let holds = |m: &&Memory| m.state != State::Rejected;
-    let mut failures = Vec::new();
-    for (wanted, state) in test.must.iter().map(|w| (w, true)).chain(test.turned_down.iter().map(|w| (w, false))) {
-        if !given.iter().any(|m| holds(m) == state && meets(m, wanted)) {
-            failures.push(missing(wanted, state, &given, &answer, snapshots));
+/// What tests are played on: a project and the global memories, in this order, without what is held back.
+pub struct Stage<'a> {
+    snapshots: &'a [&'a Snapshot],
+    setting: &'a Setting,
+    /// Made for the first test that searches.
+    whole: OnceCell<Vec<Whole>>,
+}
+
+impl<'a> Stage<'a> {
+    /// For any number of tests.
+    pub fn new(snapshots: &'a [&'a Snapshot], setting: &'a Setting) -> Self {
+        Self { snapshots, setting, whole: OnceCell::new() }
+    }
+
+    /// Plays a test.
+    pub fn play(&self, test: &MemoryTest) -> Outcome {
+        let answer = self.answer(&test.question);
+        let memory = |id: &Id| self.snapshots.iter().find_map(|s| s.entry(id)).map(|e| &e.memory);
+        let given: Vec<&Memory> = answer.ids.iter().filter_map(memory).collect();
+        let holds = |m: &&Memory| m.state != State::Rejected;
+        let mut failures = Vec::new();
+        for (wanted, state) in test.must.iter().map(|w| (w, true)).chain(test.turned_down.iter().map(|w| (w, false))) {
+            if !given.iter().any(|m| holds(m) == state && meets(m, wanted)) {
+                failures.push(self.missing(wanted, state, &given, &answer));
+            }
+        }
+        for unwanted in &test.must_not {
+            let hit = given.iter().find(|m| holds(m) && meets(m, unwanted));
+            failures.extend(hit.map(|m| Failure::Unwanted { unwanted: unwanted.clone(), given: Given::of(m) }));
+        }
+        Outcome { given: given.into_iter().map(Given::of).collect(), failures }
+    }
+
+    fn find(&self, query: &str, limit: usize) -> Vec<Hit> {
+        let whole = self.whole.get_or_init(|| self.snapshots.iter().map(|s| Whole::of(s)).collect());
+        let corpora: Vec<&dyn Corpus> = whole.iter().map(|w| w as &dyn Corpus).collect();
+        // What is in memory cannot fail.
+        find(&corpora, query, &self.options(limit)).unwrap_or_default()
+    }
+
+    fn options(&self, limit: usize) -> SearchOptions {
+        SearchOptions { limit, hold_back: self.setting.hold_back, ..SearchOptions::new(&self.setting.today) }
+    }
+
+    fn answer<'q>(&'q self, question: &'q Question) -> Answer<'q> {
+        let setting = self.setting;
+        let not_found = |query: &'q str, limit: usize| {
+            let options = self.options(limit);
+            move |id: &Id| why_not(self.snapshots, id, query, &options).to_string().trim_start_matches("it ").to_owned()
+        };
+        match question {
+            Question::Inject { mode, keywords, budget } => {
+                let budget = budget.map_or(setting.budget, Budget::Tokens);
+                let request = Request { mode: *mode, keywords: keywords.clone(), budget, ..Request::new(&setting.today) };
+                let injection = inject(self.snapshots, &request);
+                let left_out = injection.left_out;
+                let reason = move |id: &Id| left_out.iter().find(|l| l.id == *id).map_or(Reason::Mode, |l| l.reason);
+                let ids = injection.items.into_iter().map(|i| i.id).collect();
+                Answer { ids, why_not: Box::new(move |id| reason(id).words().to_owned()) }
+            }
+            Question::Search { query, top } => {
+                let ids = self.find(query, *top).into_iter().map(|h| h.id).collect();
+                Answer { ids, why_not: Box::new(not_found(query, *top)) }
+            }
+            Question::Prompt(words) => {
+                let (clear, faint): (Vec<Hit>, Vec<Hit>) = self.find(words, digest::MATCHES).into_iter().partition(is_match);
+                let ids: Vec<Id> = clear.into_iter().map(|h| h.id).collect();
+                let wanted = digest::Wanted { ids: &ids, most: setting.most, today: &setting.today, language: None };
+                let given = digest::digest(self.snapshots, &wanted).items.into_iter().map(|i| i.id).collect();
+                let not_found = not_found(words, digest::MATCHES);
+                let why = move |id: &Id| match () {
+                    () if faint.iter().any(|h| h.id == *id) => "is not clearly about the prompt".to_owned(),
+                    () if ids.contains(id) => "others match the prompt better".to_owned(),
+                    () => not_found(id),
+                };
+                Answer { ids: given, why_not: Box::new(why) }
+            }
         }
     }
-    for unwanted in &test.must_not {
-        let hit = given.iter().find(|m| holds(m) && meets(m, unwanted));
-        failures.extend(hit.map(|m| Failure::Unwanted { unwanted: unwanted.clone(), given: Given::of(m) }));
+
+    /// Why nothing that was given meets an expectation.
+    fn missing(&self, wanted: &str, holds: bool, given: &[&Memory], answer: &Answer<'_>) -> Failure {
+        let failure =
+            |there: Option<&Memory>, why: String| Failure::Missing { wanted: wanted.to_owned(), there: there.map(Given::of), why };
+        if let Some(other) = given.iter().find(|m| meets(m, wanted)) {
+            let as_what = if holds { "is given as turned down" } else { "is given as something that holds" };
+            return failure(Some(other), as_what.to_owned());
+        }
+        let all = self.snapshots.iter().flat_map(|s| &s.entries).map(|e| &e.memory).filter(|m| meets(m, wanted));
+        // Of several, the one that holds is what its owner thinks of.
+        match all.min_by_key(|m| (m.state == State::Rejected) == holds) {
+            Some(memory) => failure(Some(memory), (answer.why_not)(&memory.id)),
+            None if Id::parse(wanted).is_some() => failure(None, "no memory has this id or says it".to_owned()),
+            None => failure(None, "no memory says it".to_owned()),
+        }
     }
-    Outcome { given: given.into_iter().map(Given::of).collect(), failures }
 }
 
 impl Given {
@@ -235,62 +316,6 @@ impl Given {
 struct Answer<'a> {
     ids: Vec<Id>,
     why_not: Box<dyn Fn(&Id) -> String + 'a>,
-}
-
-impl<'a> Answer<'a> {
-    fn of(question: &'a Question, snapshots: &'a [&'a Snapshot], setting: &Setting) -> Self {
-        let options = |limit| SearchOptions { limit, hold_back: setting.hold_back, ..SearchOptions::new(&setting.today) };
-        let found = move |query: &'a str, options: SearchOptions| {
-            move |id: &Id| why_not(snapshots, id, query, &options).to_string().trim_start_matches("it ").to_owned()
-        };
-        match question {
-            Question::Inject { mode, keywords, budget } => {
-                let budget = budget.map_or(setting.budget, Budget::Tokens);
-                let request = Request { mode: *mode, keywords: keywords.clone(), budget, ..Request::new(&setting.today) };
-                let injection = inject(snapshots, &request);
-                let left_out = injection.left_out;
-                let reason = move |id: &Id| left_out.iter().find(|l| l.id == *id).map_or(Reason::Mode, |l| l.reason);
-                Self {
-                    ids: injection.items.into_iter().map(|i| i.id).collect(),
-                    why_not: Box::new(move |id| reason(id).words().to_owned()),
-                }
-            }
-            Question::Search { query, top } => {
-                let hits = search(snapshots, query, &options(*top));
-                Self { ids: hits.into_iter().map(|h| h.id).collect(), why_not: Box::new(found(query, options(*top))) }
-            }
-            Question::Prompt(words) => {
-                let hits = search(snapshots, words, &options(digest::MATCHES));
-                let (clear, faint): (Vec<_>, Vec<_>) = hits.into_iter().partition(is_match);
-                let ids: Vec<Id> = clear.into_iter().map(|h| h.id).collect();
-                let wanted = digest::Wanted { ids: &ids, most: setting.most, today: &setting.today, language: None };
-                let given = digest::digest(snapshots, &wanted).items.into_iter().map(|i| i.id).collect();
-                let not_found = found(words, options(digest::MATCHES));
-                let why = move |id: &Id| match () {
-                    () if faint.iter().any(|h| h.id == *id) => "is not clearly about the prompt".to_owned(),
-                    () if ids.contains(id) => "others match the prompt better".to_owned(),
-                    () => not_found(id),
-                };
-                Self { ids: given, why_not: Box::new(why) }
-            }
-        }
-    }
-}
-
-/// Why nothing that was given meets an expectation.
-fn missing(wanted: &str, holds: bool, given: &[&Memory], answer: &Answer<'_>, snapshots: &[&Snapshot]) -> Failure {
-    let failure = |there: Option<&Memory>, why: String| Failure::Missing { wanted: wanted.to_owned(), there: there.map(Given::of), why };
-    if let Some(other) = given.iter().find(|m| meets(m, wanted)) {
-        let as_what = if holds { "is given as turned down" } else { "is given as something that holds" };
-        return failure(Some(other), as_what.to_owned());
-    }
-    let all = snapshots.iter().flat_map(|s| &s.entries).map(|e| &e.memory).filter(|m| meets(m, wanted));
-    // Of several, the one that holds is what its owner thinks of.
-    match all.min_by_key(|m| (m.state == State::Rejected) == holds) {
-        Some(memory) => failure(Some(memory), (answer.why_not)(&memory.id)),
-        None if Id::parse(wanted).is_some() => failure(None, "no memory has this id or says it".to_owned()),
-        None => failure(None, "no memory says it".to_owned()),
-    }
 }
 
 /// Whether a memory is the one with this id, or has all of these words.

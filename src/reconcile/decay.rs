@@ -1,6 +1,8 @@
 //! What time does to memories: dates pass, transient notes go to history, unused working memories go to the archive.
 //!
-//! Nothing is ever called done and nothing is lost. Not here: when this runs (`prune`), and writing.
+//! Nothing is ever called done and nothing is lost. Nothing flaps: a working memory goes after `decay_days` days of work without
+//! use, and one in the archive comes back by itself only when it was used less than half as many ago. What came back starts
+//! from the day of its return. Not here: when this runs (`prune`), and writing.
 
 use std::collections::BTreeSet;
 
@@ -110,6 +112,25 @@ fn unused_days(snapshot: &Snapshot, entry: &Entry, active: &BTreeSet<Date>) -> O
 fn disputed(snapshot: &Snapshot) -> BTreeSet<&str> {
     let pending = snapshot.catalogue.conflicts.iter().filter(|c| c.state == "pending");
     pending.flat_map(|c| [c.older.as_str(), c.newer.as_str()]).collect()
+}
+
+/// Archived memories that were used again. `archived`: the entries of the archive.
+pub fn come_back(snapshot: &Snapshot, archived: &[Entry], today: &str, settings: &Settings) -> Vec<Decayed> {
+    let Ok(now) = today.parse::<Date>() else { return Vec::new() };
+    let active = active_days(snapshot, now);
+    let back = |entry: &Entry| {
+        let memory = &entry.memory;
+        let used = date(snapshot.catalogue.memories.get(memory.id.as_str())?.last_access.as_deref()?)?;
+        let unused = active.iter().filter(|day| **day > used).count();
+        let again = memory.state == State::Valid && unused < settings.decay_days as usize / 2;
+        again.then(|| Decayed { change: brought_back(memory), reason: format!("used again on {used}") })
+    };
+    archived.iter().filter_map(back).collect()
+}
+
+/// The change that brings an archived memory back to working life.
+pub fn brought_back(memory: &Memory) -> Change {
+    Change::Amend(Memory { layer: Layer::Working, ..memory.clone() })
 }
 
 /// The entry a change is about.

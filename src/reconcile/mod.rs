@@ -12,6 +12,7 @@ pub mod links;
 pub mod lint;
 mod merge;
 pub mod neighbours;
+pub mod promote;
 pub mod proposals;
 mod todo;
 

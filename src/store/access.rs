@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-use super::{Store, disk, layout};
+use super::{Catalogue, Snapshot, Store, disk, layout};
 use crate::error::{Error, Result};
 use crate::model::Id;
 
@@ -36,6 +36,14 @@ impl Store {
         disk::create_dir(&layout::state(&self.home).join("access"))?;
         disk::append(&file, &format!("{line}\n"))
     }
+
+    /// Counts in a snapshot what was noted since the last commit, as the next one will.
+    pub fn count_noted(&self, snapshot: &mut Snapshot) {
+        let (file, counting) = files(&self.home, &snapshot.project);
+        for file in [counting, file] {
+            count(&mut snapshot.catalogue, &read(&file));
+        }
+    }
 }
 
 /// The uses noted since the last commit; the caller holds the lock. They stay until [`counted`].
@@ -45,8 +53,25 @@ pub(super) fn noted(home: &Path, project: &str) -> Vec<Access> {
     if !counting.exists() && (!file.exists() || disk::rename(&file, &counting).is_err()) {
         return Vec::new();
     }
-    let text = std::fs::read_to_string(&counting).unwrap_or_default();
+    read(&counting)
+}
+
+fn read(file: &Path) -> Vec<Access> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Lets memories know of their uses.
+pub(super) fn count(catalogue: &mut Catalogue, used: &[Access]) {
+    for access in used {
+        for id in &access.ids {
+            if let Some(known) = catalogue.memories.get_mut(id.as_str()) {
+                known.hits += 1;
+                // RFC 3339 of one machine sorts by time but for a change of zone, which a day of use survives.
+                known.last_access = known.last_access.take().max(Some(access.at.clone()));
+            }
+        }
+    }
 }
 
 /// The uses are in the catalogue now.

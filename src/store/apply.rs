@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Snapshot;
-use super::access::Access;
+use super::access::{self, Access};
 use super::catalogue::{ConflictRecord, FileRecord, MemoryUse};
 use super::journal::{FileSwap, Stamp};
 use super::layout::{self, INDEX};
 use super::markdown::{Document, tidy};
 use super::read::{Project, Raw, digest, place};
 use crate::error::{Error, Result};
-use crate::model::{Change, Evidence, Id, Layer, Memory, Plan, RelationType, Tombstone};
+use crate::model::{Change, Evidence, Id, Layer, Memory, Plan, RelationType, Speaker, Tombstone};
 
 /// At most this many quotes stay in an entry.
 pub const MAX_QUOTES: usize = 5;
@@ -340,15 +340,7 @@ impl Draft {
 
     /// Counts the uses that readers noted since the last commit.
     pub(super) fn count(&mut self, used: &[Access]) {
-        for access in used {
-            for id in &access.ids {
-                if let Some(known) = self.project.catalogue.memories.get_mut(id.as_str()) {
-                    known.hits += 1;
-                    // RFC 3339 of one machine sorts by time but for a change of zone, which a day of use survives.
-                    known.last_access = known.last_access.take().max(Some(access.at.clone()));
-                }
-            }
-        }
+        access::count(&mut self.project.catalogue, used);
     }
 
     fn confirm(&mut self, id: &Id, evidence: Option<&Evidence>) -> Result<()> {
@@ -356,6 +348,13 @@ impl Draft {
         self.touch(id);
         let Some(new) = evidence else { return Ok(()) };
         let new = Evidence { session: new.session.clone().filter(|s| Some(s) != memory.session.as_ref()), ..new.clone() };
+        // Even where the words are the same: that they had to be said again is what counts.
+        if let (Some(session), Speaker::User, Some(known)) =
+            (&new.session, new.speaker, self.project.catalogue.memories.get_mut(id.as_str()))
+            && !known.said_again.contains(session)
+        {
+            known.said_again.push(session.clone());
+        }
         if memory.evidence.iter().any(|e| e.quote == new.quote || (e.session == new.session && e.turn == new.turn)) {
             return Ok(());
         }

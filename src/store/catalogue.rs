@@ -94,6 +94,9 @@ pub struct MemoryUse {
     /// Changed by hand after it was written, so its quotes cannot be checked any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
+    /// Other conversations in which the user said it again, in the order of reading.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub said_again: Vec<String>,
     /// Reserved.
     pub embedding_id: Option<String>,
 }

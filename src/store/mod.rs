@@ -5,6 +5,7 @@
 
 mod access;
 mod apply;
+mod archive;
 mod backup;
 pub mod catalogue;
 pub mod disk;

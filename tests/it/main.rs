@@ -39,4 +39,5 @@ mod text;
 mod tidy;
 mod transcripts;
 mod trouble;
+mod upkeep;
 mod worked_example;

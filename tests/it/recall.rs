@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use claude_mem::model::plan::{MemoryRecord, SessionRecord};
 use claude_mem::model::{Change, Id, Memory, Relation, RelationType, State};
 use claude_mem::recall::{Budget, Mode, Request, explain, inject};
-use claude_mem::reconcile::decay::{Settings, decay, subject};
+use claude_mem::reconcile::decay::{Settings, come_back, decay, subject};
 use claude_mem::reconcile::lint::{Kind, Proposal, changes, lint};
 use claude_mem::store::catalogue::{Catalogue, ConflictRecord, MemoryUse};
 use claude_mem::store::{Entry, GLOBAL, Snapshot};
@@ -259,7 +259,10 @@ proptest! {
     #[test]
     fn decaying_twice_changes_nothing((store, _) in any_store()) {
         let first = decay(&store, "2025-06-12", &Settings::default());
-        let mut after = store;
+        let mut after = store.clone();
+        let archived = |e: &&Entry| first.iter().any(|d| matches!(&d.change, Change::Archive { id } if *id == e.memory.id));
+        let gone: Vec<Entry> = store.entries.iter().filter(archived).cloned().collect();
+        prop_assert_eq!(come_back(&after, &gone, "2025-06-12", &Settings::default()), vec![]);
         for decayed in &first {
             put(&mut after, &decayed.change);
         }
