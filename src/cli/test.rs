@@ -25,9 +25,12 @@ pub struct TestArgs {
     /// Of every project
     #[arg(long)]
     all_projects: bool,
-    /// Begin tests.toml for this project, with comments that show how; with --project _global for every project
+    /// Begin tests.toml for this project, with comments that show how
     #[arg(long)]
     init: bool,
+    /// With --init: the file for tests of every project
+    #[arg(long, requires = "init")]
+    global: bool,
     /// Print what --init writes
     #[arg(long, conflicts_with = "init")]
     example: bool,
@@ -42,7 +45,7 @@ impl TestArgs {
         }
         let store = app.store()?;
         if self.init {
-            return init(app, &store);
+            return init(app, &store, self.global);
         }
         let project = if self.all_projects { None } else { Some(app.project(&store)?) };
         let mut cases = memory_tests::cases(&store, project.as_deref())?;
@@ -73,8 +76,11 @@ impl TestArgs {
 }
 
 /// Begins the file of tests; one that is there stays as it is.
-fn init(app: &App, store: &Store) -> Result<()> {
-    let project = app.project_to_write(store)?;
+fn init(app: &App, store: &Store, global: bool) -> Result<()> {
+    let project = if global { GLOBAL.to_owned() } else { app.project_to_write(store)? };
+    if global {
+        app.make_project(store, GLOBAL, None)?;
+    }
     let path = store.home().join(&project).join(TESTS);
     if path.exists() {
         return Err(Error::failure(format!("{} is there already", path.display())).hint("open it with an editor; it is yours"));

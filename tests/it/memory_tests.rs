@@ -117,3 +117,61 @@ fn the_file_is_nobodys_project() {
     assert_eq!(kept, EXPECTED);
     world.run(&["verify"]).ok();
 }
+
+/// A backup made before there were tests takes none away.
+#[test]
+fn a_backup_without_tests_leaves_them() {
+    let (world, _) = shop(EXPECTED);
+    let file = world.store().join("shop/tests.toml");
+    std::fs::remove_file(&file).expect("it is there");
+    world.run(&["backup", "old.zip"]).ok();
+    std::fs::write(&file, EXPECTED).expect("a file of tests");
+    world.run(&["--yes", "restore", "old.zip"]).ok();
+    assert_eq!(std::fs::read_to_string(&file).expect("it stays"), EXPECTED);
+}
+
+/// Whoever writes meanwhile loses nothing, and what is refused is refused for the state that is there.
+#[test]
+fn refusing_disturbs_no_other_writer() {
+    let (world, _) = shop("[[test]]\nname = \"50 stays\"\nsearch = \"upload MB\"\nmust = [\"50 MB\"]\n");
+    world.run(&["remember", "Uploads may have up to 20 MB, at most 5 files at once", "--kind", "decision"]).ok();
+    let queue = world.run(&["--json", "review"]).ok().json();
+    let newer = queue.pointer("/conflicts/0/newer").and_then(Value::as_str).expect("a conflict").to_owned();
+    let noted = [
+        "Deploys go out on Tuesdays only",
+        "Timestamps are UTC epoch milliseconds",
+        "日志保留三十天后删除",
+        "Every endpoint has an owner in the service catalogue",
+    ];
+    let mut running = Vec::new();
+    for text in noted {
+        for (code, args) in [(0, &["-q", "remember", text][..]), (1, &["resolve", &newer, "--keep", "new"])] {
+            running.push((code, world.command(args).stderr(std::process::Stdio::null()).spawn().expect("it runs")));
+        }
+    }
+    for (code, mut child) in running {
+        assert_eq!(child.wait().expect("it ends").code(), Some(code));
+    }
+    let list = world.run(&["list"]).ok().out;
+    assert!(noted.iter().all(|text| list.contains(text)), "{list}");
+    assert_eq!(world.run(&["--json", "review"]).ok().json()["conflicts"].as_array().map(Vec::len), Some(1));
+    world.run(&["verify"]).ok();
+}
+
+/// The model may decide a pair by MCP; the tests of the owner bind it, too.
+#[test]
+fn a_decision_by_mcp_is_tested_first() {
+    let (world, _) = shop("[[test]]\nname = \"50 stays\"\nsearch = \"upload MB\"\nmust = [\"50 MB\"]\n");
+    world.run(&["remember", "Uploads may have up to 20 MB, at most 5 files at once", "--kind", "decision"]).ok();
+    let queue = world.run(&["--json", "review"]).ok().json();
+    let newer = queue.pointer("/conflicts/0/newer").and_then(Value::as_str).expect("a conflict").to_owned();
+    let before = std::fs::read(world.store().join("shop/working-memory.md")).expect("memories");
+    let ask = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    let call = json!({"name": "resolve_conflict", "arguments": {"id": newer, "keep": "new"}});
+    let lines = [ask(1, "initialize", client), initialized, ask(2, "tools/call", call)].join("\n") + "\n";
+    let said = world.pipe(&["mcp"], &lines).ok().out;
+    assert!(said.contains("this would break a memory test") && said.contains("50 stays"), "{said}");
+    assert_eq!(std::fs::read(world.store().join("shop/working-memory.md")).expect("memories"), before);
+}
