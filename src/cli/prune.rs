@@ -64,15 +64,17 @@ impl PruneArgs {
         if !rows.is_empty() {
             rows = self.prune(app, &store, &snapshots)?;
         }
-        let proposed = self.propose(app, &store, &snapshots)?;
+        let Proposed { seen, open } = self.propose(app, &store, &snapshots)?;
         if rows.is_empty() && !app.ui.wishes.json {
-            app.ui.say("nothing to prune");
+            if seen == 0 {
+                app.ui.say("nothing to prune");
+            }
             return Ok(());
         }
         let back = if app.ui.wishes.dry_run { "" } else { "; `claude-mem undo` takes it back" };
         let what = format!("{}{back}", count(rows.len(), "memory", "memories"));
         let list: Vec<_> = rows.iter().map(|r| json!({"id": r.id, "what": r.what, "summary": r.summary, "reason": r.reason})).collect();
-        let proposed: Vec<_> = proposed.iter().map(|p| json!({"id": p.memory.id, "summary": p.memory.summary, "said": p.said})).collect();
+        let proposed: Vec<_> = open.iter().map(|p| json!({"id": p.memory.id, "summary": p.memory.summary, "said": p.said})).collect();
         app.ui.done("prune", fields([("pruned", list.into()), ("proposed", proposed.into())]), ("pruned", "prune"), &what);
         Ok(())
     }
@@ -106,12 +108,13 @@ impl PruneArgs {
         Ok(rows)
     }
 
-    /// Shows what may be lasting and, at a terminal, asks. Gives what is still open.
-    fn propose(&self, app: &App, store: &Store, snapshots: &[Snapshot]) -> Result<Vec<Promotion>> {
-        let mut open = Vec::new();
+    /// Shows what may be lasting and, at a terminal, asks.
+    fn propose(&self, app: &App, store: &Store, snapshots: &[Snapshot]) -> Result<Proposed> {
+        let (mut seen, mut open) = (0, Vec::new());
         let asks = app.ui.can_ask() && !app.ui.wishes.dry_run;
         for Snapshot { project, .. } in snapshots {
             for promotion in promotions(&store.snapshot(project)?) {
+                seen += 1;
                 if !app.ui.wishes.json {
                     let Memory { id, summary, .. } = &promotion.memory;
                     let said = paint(style::DIM, &format!("(said in {})", count(promotion.said, "conversation", "conversations")));
@@ -131,12 +134,13 @@ impl PruneArgs {
                     plan.changes.extend(promotions(now).iter().find(|p| p.key == promotion.key).map(|p| p.answer(accept)));
                     Ok(plan)
                 })?;
+                app.ui.report(if accept { "moved to long-term memory" } else { "it stays where it is" });
             }
         }
         if !open.is_empty() && !asks && !app.ui.wishes.json {
             app.ui.say("to accept: claude-mem edit ID --layer long-term, or claude-mem prune at a terminal");
         }
-        Ok(open)
+        Ok(Proposed { seen, open })
     }
 
     fn list(&self, app: &App, store: &Store) -> Result<()> {
@@ -175,6 +179,14 @@ impl PruneArgs {
         app.ui.done("prune", fields([("brought_back", ids(&list))]), ("brought back", "bring back"), &what);
         Ok(())
     }
+}
+
+/// What was proposed for long-term memory.
+struct Proposed {
+    /// How many.
+    seen: usize,
+    /// Those that nobody has answered.
+    open: Vec<Promotion>,
 }
 
 /// Answers about a memory that may be lasting.

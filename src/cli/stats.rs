@@ -102,8 +102,8 @@ fn show(app: &App, figures: &Figures) {
         let candidates = count(figures.review, "candidate", "candidates");
         row(app, "to review", &format!("{candidates}, {}", count(figures.conflicts, "conflict", "conflicts")));
     }
-    let hits = count(usize::try_from(figures.hits).unwrap_or(usize::MAX), "use", "uses");
-    row(app, "use", &format!("{hits}; {} never used", figures.never_used));
+    let hits = count(usize::try_from(figures.hits).unwrap_or(usize::MAX), "time", "times");
+    row(app, "used", &format!("{hits}; {} never", count(figures.never_used, "memory", "memories")));
     for (n, used) in figures.most_used.iter().enumerate() {
         memory_row(app, if n == 0 { "most used" } else { "" }, &used.hits.to_string(), &used.id, &used.summary);
     }
