@@ -3,6 +3,7 @@
 //! Not here: where the files are, and running them before a change is kept (`pipeline::memory_tests`).
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -275,7 +276,8 @@ impl<'a> Stage<'a> {
             Question::Prompt(words) => {
                 let (clear, faint): (Vec<Hit>, Vec<Hit>) = self.find(words, digest::MATCHES).into_iter().partition(is_match);
                 let ids: Vec<Id> = clear.into_iter().map(|h| h.id).collect();
-                let wanted = digest::Wanted { ids: &ids, most: setting.most, today: &setting.today, language: None };
+                let aged = BTreeMap::new();
+                let wanted = digest::Wanted { ids: &ids, most: setting.most, today: &setting.today, language: None, aged };
                 let given = digest::digest(self.snapshots, &wanted).items.into_iter().map(|i| i.id).collect();
                 let not_found = not_found(words, digest::MATCHES);
                 let why = move |id: &Id| match () {

@@ -17,11 +17,8 @@ impl Store {
         for file in files {
             project.parse(&file);
             let views = project.documents.get(&file).into_iter().flat_map(|d| d.entries());
-            entries.extend(views.filter(|v| v.entry.readable && v.entry.id.is_some()).map(|view| Entry {
-                memory: view.entry.memory.clone(),
-                file: format!("{}/{file}", project.name),
-                line: view.line,
-            }));
+            let file = format!("{}/{file}", project.name);
+            entries.extend(views.filter(|v| v.entry.readable && v.entry.id.is_some()).map(|view| Entry::of(&view, &file)));
         }
         Ok(entries)
     }
