@@ -12,7 +12,7 @@ use super::turns::{self, TurnRow};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Problem, Result};
 use crate::foreign::{self, Foreign};
-use crate::model::Id;
+use crate::model::{Id, Memory};
 use crate::model::plan::MemoryRecord;
 use crate::pipeline::import::{self, Fate, Incoming, Planned};
 use crate::store::peer;
@@ -88,7 +88,7 @@ impl ImportArgs {
             None => self.exported(app, &sources)?,
         };
         let project = if read.rows.is_empty() { app.project(&store)? } else { app.project_to_write(&store)? };
-        let archived = store.archived(&project)?;
+        let archived: Vec<Memory> = store.archived(&project)?.into_iter().map(|entry| entry.memory).collect();
         let mut planned = None;
         app.update(&store, &project, &mut |snapshot| {
             let now = import::plan(snapshot, &archived, &read.rows, &app.env.now());

@@ -409,19 +409,6 @@ impl Store {
         Ok(())
     }
 
-    /// The memories of a project that were put away in its archive.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
-    pub fn archived(&self, name: &str) -> Result<Vec<Memory>> {
-        let mut project = read::read(&self.home, name, self.wait)?;
-        self.read_archive(&mut project)?;
-        let files: Vec<String> = project.raw.keys().filter(|f| layout::is_archive(f)).cloned().collect();
-        files.iter().for_each(|file| project.parse(file));
-        let documents = files.iter().filter_map(|file| project.documents.get(file));
-        Ok(documents.flat_map(|d| d.entries()).filter(|v| v.entry.id.is_some()).map(|v| v.entry.memory.clone()).collect())
-    }
-
     /// Writes files as a commit of its own, dated now.
     fn swap_now(&self, lock: &Lock, command: &str, project: &str, swaps: Vec<FileSwap>) -> Result<Receipt> {
         let notices = lock.said.iter().cloned().collect();
