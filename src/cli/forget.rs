@@ -130,7 +130,9 @@ impl ForgetArgs {
                 chosen.extend(snapshot.entries.iter().filter(|e| wanted(&e.memory)).map(|e| (snapshot.project.clone(), e.memory.clone())));
                 if every {
                     let archived = store.archived(&snapshot.project)?;
-                    chosen.extend(archived.into_iter().filter(|m| wanted(m)).map(|m| (snapshot.project.clone(), m)));
+                    chosen.extend(
+                        archived.into_iter().map(|entry| entry.memory).filter(|m| wanted(m)).map(|m| (snapshot.project.clone(), m)),
+                    );
                 }
             }
         }

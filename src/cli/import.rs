@@ -12,8 +12,8 @@ use super::turns::{self, TurnRow};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Problem, Result};
 use crate::foreign::{self, Foreign};
-use crate::model::{Id, Memory};
 use crate::model::plan::MemoryRecord;
+use crate::model::{Id, Memory};
 use crate::pipeline::import::{self, Fate, Incoming, Planned};
 use crate::store::peer;
 

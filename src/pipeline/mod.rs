@@ -6,8 +6,8 @@
 pub mod answers;
 pub mod belief;
 pub mod by_hand;
-pub mod import;
 pub mod figures;
+pub mod import;
 pub mod ingest;
 pub mod known;
 pub mod life;

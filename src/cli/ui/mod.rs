@@ -1,7 +1,7 @@
 //! The only printer. Data goes to stdout, everything else to stderr; foreign text is made safe for a terminal here.
 
-pub mod diff;
 pub mod bar;
+pub mod diff;
 pub mod wrap;
 
 use std::cell::{Cell, RefCell};
