@@ -28,11 +28,13 @@ for file in "$ROOT/target/release/claude-mem" "$ROOT/target/debug/claude-mem"; d
 [ -n "$BIN" ] || skip "there is no program; cargo build makes one"
 CLIENT=${CLAUDE_CLIENT_DIR:-$SCRATCH/client}
 CLAUDE=$CLIENT/node_modules/.bin/claude
-if [ ! -x "$CLAUDE" ]; then
+if ! "$CLAUDE" --version 2>/dev/null | grep -qF "$VERSION"; then
     command -v npm >/dev/null || skip "there is no npm to install the client with"
     mkdir -p "$CLIENT"
     # --force: the package asks for a newer Node, but is a native program that needs none.
-    (cd "$CLIENT" && npm install --force --no-audit --no-fund "@anthropic-ai/claude-code@$VERSION") >"$SCRATCH/npm" 2>&1 || skip "npm cannot install the client"
+    (cd "$CLIENT" && timeout 600 npm install --force --no-audit --no-fund --fetch-retries=1 "@anthropic-ai/claude-code@$VERSION") >"$SCRATCH/npm" 2>&1 ||
+        skip "npm cannot install the client"
+    "$CLAUDE" --version >/dev/null 2>&1 || skip "the client does not run on this machine"
 fi
 
 HOME_=$SCRATCH/home
@@ -52,6 +54,7 @@ mem() { clean "$BIN" "$@"; }
 says() { mem "$@" 2>&1; }
 has() { words=$1; shift; "$@" 2>&1 | grep -qF -- "$words"; }
 # sent FROM WORDS: a request after number FROM held these words.
+newest() { ls -t "$HOME_"/.claude/projects/*/*.jsonl | head -1; }
 requests() { find "$LOG" -name '0*.json' | wc -l; }
 sent() { from=$1; for file in "$LOG"/0*.json; do number=$(basename "$file" .json | sed 's/^0*//'); [ "$number" -gt "$from" ] && grep -qF -- "$2" "$file" && return 0; done; return 1; }
 
@@ -70,8 +73,9 @@ check "SessionEnd queued it, and the rules stored it" until_ok 30 has "PostgreSQ
 
 before=$(requests)
 check "second conversation" claude -p "Which database did we settle on?"
-check "SessionStart put the memory in front of it" sent "$before" "we use PostgreSQL for the order service"
+check "SessionStart put the memory in front of it" sent "$before" "PostgreSQL for the order service"
 check "SessionStart hook is named as the source" sent "$before" "SessionStart hook additional context"
+SECOND=$(newest)
 
 # What a session has been given at its start does not come again with a prompt; what was stored since then does.
 prompt() { printf '{"type":"user","message":{"role":"user","content":[{"type":"text","text":"%s"}]}}\n' "$1"; }
@@ -85,6 +89,15 @@ before=$(requests)
 check "third conversation, with a memory stored elsewhere meanwhile" two_prompts
 check "UserPromptSubmit added it to the prompt that asks for it" sent "$before" "export of invoices runs at 03:40"
 check "UserPromptSubmit hook is named as the source" sent "$before" "UserPromptSubmit hook additional context"
+THIRD=$(newest)
+
+# What was injected stands in these transcripts, and nobody said anything new in them.
+gives_nothing() {
+    grep -qF "$2" "$1" && mem --json --home "$SCRATCH/empty" ingest "$1" --extractor rules >"$SCRATCH/echo" &&
+        python3 -c 'import json,sys; r=json.load(open(sys.argv[1])); sys.exit(any(r[k] for k in ("added", "confirmed", "conflicts", "superseded", "review")))' "$SCRATCH/echo"
+}
+check "what SessionStart injected gives 0 memories when it is read back" gives_nothing "$SECOND" "PostgreSQL for the order service"
+check "what UserPromptSubmit injected gives 0 memories when it is read back" gives_nothing "$THIRD" "export of invoices runs at 03:40"
 
 cat >"$LOG/script.json" <<'JSON'
 [{"when": "keep the colour", "steps": [
@@ -96,7 +109,11 @@ cat >"$LOG/script.json" <<'JSON'
  {"when": "gift cards", "json": {"memories": [{"ref": "n1", "topic": "checkout", "kind": "decision", "layer": "working",
    "summary": "Gift cards are left out of the first release", "reason": null, "state": "valid", "until_date": null, "until_event": null,
    "scope": null, "speaker": "user", "keywords": ["gift cards"], "relations": [],
-   "evidence": [{"turn": 1, "quote": "we leave gift cards out of the first release"}]}], "open_threads": []}}]
+   "evidence": [{"turn": 1, "quote": "we leave gift cards out of the first release"}]}], "open_threads": []}},
+ {"when": "numbered anew", "json": {"memories": [{"ref": "n1", "topic": "invoices", "kind": "decision", "layer": "working",
+   "summary": "Invoices are numbered anew every year", "reason": null, "state": "valid", "until_date": null, "until_event": null,
+   "scope": null, "speaker": "user", "keywords": ["invoice numbers"], "relations": [],
+   "evidence": [{"turn": 1, "quote": "invoices are numbered anew every year"}]}], "open_threads": []}}]
 JSON
 check "MCP: the model stores" claude -p "keep the colour" --allowedTools mcp__claude-mem__manual_remember
 check "MCP: it is in the store" has "teal" mem list
@@ -125,9 +142,20 @@ state.update({"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResp
 state.setdefault("projects", {}).setdefault(repo, {}).update({"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True})
 json.dump(state, open(path, "w"), indent=2)
 PY
+# In one sitting: a preference, a prompt that matches what was stored elsewhere meanwhile, and a tool call.
+interactive() {
+    clean python3 "$ROOT/tests/real-client/type.py" "4:From now on we always use pnpm instead of npm in this repository." '1:\r' \
+        "$LOG/meanwhile:When does the weekly report of refunds go out?" '1:\r' "5:ask for the colour" '1:\r' "6:/exit" '1:\r' -- "$CLAUDE" &
+    typing=$!
+    until_ok 30 sent "$before" "pnpm instead of npm" && mem remember "The weekly report of refunds goes out on Thursdays"
+    touch "$LOG/meanwhile"
+    wait $typing
+}
 before=$(requests)
-check "interactive: a conversation" clean python3 "$ROOT/tests/real-client/type.py" "4:From now on we always use pnpm instead of npm in this repository." '1:\r' "5:/exit" '1:\r' -- "$CLAUDE"
-check "interactive: SessionStart put memories in front" sent "$before" "we use PostgreSQL for the order service"
+check "interactive: a conversation" interactive
+check "interactive: SessionStart put memories in front" sent "$before" "PostgreSQL for the order service"
+check "interactive: UserPromptSubmit added what matches" sent "$before" "report of refunds goes out on Thursdays"
+check "interactive: the tool's answer holds the memory" found_by_tool
 check "interactive: it was stored" until_ok 30 has "pnpm" mem list
 
 mem config set claude.base_url "http://127.0.0.1:$(cat "$LOG/port")" >/dev/null 2>&1
@@ -136,8 +164,33 @@ check "a conversation for the API to read" claude -p "After all we leave gift ca
 check "it was read by the API, and stored" until_ok 30 has "Gift cards are left out" mem list
 check "the ledger has the call" has "claude-haiku" mem stats --cost
 
+transcripts() { find "$HOME_/.claude" "$HOME_/.claude-mem" -name '*.jsonl' -path '*/projects/*' | wc -l; }
+# A login that is as much a dummy as the key. The client takes the key for the conversation, and must not get it for the reading.
+printf '{"claudeAiOauth":{"accessToken":"dummy","refreshToken":"dummy","expiresAt":4102444800000,"scopes":["user:inference","user:profile"],"subscriptionType":"max"}}' >"$HOME_/.claude/.credentials.json"
+asked_by_subscription() { python3 - "$LOG" "$before" <<'PY'
+import json, pathlib, sys
+asked = []
+for file in sorted(pathlib.Path(sys.argv[1]).glob("0*.json")):
+    body = json.loads(file.read_text())
+    tools = {tool.get("name") for tool in body.get("tools") or []}
+    if int(file.stem) > int(sys.argv[2]) and "StructuredOutput" in tools:
+        others = tools - {"StructuredOutput", "DeferredToolPlaceholder"}
+        asked.append((body["_paid_by"], "hook additional context" in json.dumps(body), len(others)))
+print(asked)
+sys.exit(not asked or any(a != ("subscription", False, 0) for a in asked))
+PY
+}
+mem config set claude_code.command "$CLAUDE" >/dev/null 2>&1
+check "opted in to claude-code" has "subscription" mem install --yes --auto-ingest claude-code
+before=$(requests); files=$(transcripts)
+check "a conversation for the subscription to read" claude -p "By the way, invoices are numbered anew every year."
+check "claude -p read it, and it is stored" until_ok 60 has "Invoices are numbered anew" mem list
+check "it was asked by the subscription, without hooks or tools" asked_by_subscription
+check "the reading left no transcript" test "$(transcripts)" = "$((files + 1))"
+mem config set hooks.auto_ingest rules >/dev/null 2>&1
+
 count() { mem --json list | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["memories"]))'; }
-all_read() { [ -z "$(ls "$HOME_/.claude-mem/.state/queue" 2>/dev/null)" ]; }
+all_read() { [ -z "$(find "$HOME_/.claude-mem/.state/queue" -name '*.json' -o -name '*.claimed')" ]; }
 check "the queue is empty" until_ok 20 all_read
 entries=$(count)
 check "every transcript is read once more" mem ingest --all-history --extractor rules
@@ -158,6 +211,9 @@ mkdir -p "$SCRATCH/bin" && ln -sf "$BIN" "$SCRATCH/bin/claude-mem"
 before=$(requests)
 as_plugin() { clean env PATH="$SCRATCH/bin:$PATH" timeout 120 "$CLAUDE" --plugin-dir "$ROOT/plugin" -p "Good evening" </dev/null; }
 check "as a plugin: a conversation" as_plugin
-check "as a plugin: SessionStart put memories in front" sent "$before" "we use PostgreSQL for the order service"
+check "as a plugin: SessionStart put memories in front" sent "$before" "PostgreSQL for the order service"
 check "as a plugin: the tools are there" sent "$before" "mcp__plugin_localmem_claude-mem__get_relevant_memories"
+check "as a plugin: the conversation was read, too" until_ok 20 all_read
+no_process() { ! ps ax -o args | grep -F "$HOME_" | grep -qF hook-worker; }
+check "no process of ours is left" until_ok 10 no_process
 exit $FAILED

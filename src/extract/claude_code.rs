@@ -222,9 +222,8 @@ fn read(ended: &Ended) -> Result<(Reply, String)> {
         _ if outcome.contains("structured_output") || (ended.status.success() && !is_error) => {
             Ok((reply(text("result").to_owned(), Stop::End), outcome))
         }
-        _ if words.contains("/login") || words.contains("not logged in") => {
-            Err(Error::new(Kind::Config, "Claude Code is not logged in").hint("run `claude` and then /login; no API key is used for this"))
-        }
+        _ if words.contains("/login") || words.contains("not logged in") => Err(Error::new(Kind::Config, "Claude Code is not logged in")
+            .hint("run `claude` and then /login; no API key is used, and hooks are handed no CLAUDE_CODE_OAUTH_TOKEN")),
         _ => {
             let status = result.get("api_error_status").and_then(Value::as_u64).map(|s| format!(" (status {s})")).unwrap_or_default();
             let words: String = text("result").chars().take(200).collect();

@@ -41,16 +41,23 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction, first: 
         return Ok(report);
     }
     let Some(record) = record else { return Ok(report) };
+    let make = |report: &mut SessionReport, now: &[Snapshot]| plan(run, report, job.as_ref(), &extraction, &record, branch.as_deref(), now);
     let mut tries = 0;
     let mut again: Vec<Snapshot> = Vec::new();
     loop {
         let now = if tries == 0 { first } else { &again };
         let mut attempt = report.clone();
-        let plans = plan(run, &mut attempt, job.as_ref(), &extraction, &record, branch.as_deref(), now)?;
+        let plans = make(&mut attempt, now)?;
         if run.dry_run {
             return Ok(attempt);
         }
-        match commit(run, &plans) {
+        let alone = plans.len() == 1;
+        let stored = match commit(run, &plans) {
+            // Among many writers somebody would come between every time, so a plan for one project is made anew under the lock.
+            Err(error) if error.kind == Kind::Busy && alone && tries > 0 => commit_locked(run, &report, &mut attempt, &make),
+            stored => stored,
+        };
+        match stored {
             Ok((commit, notices)) => {
                 attempt.commit = commit;
                 attempt.wrote = true;
@@ -67,6 +74,28 @@ pub fn settle(run: &Run<'_>, prepared: Prepared, extraction: Extraction, first: 
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Plans with the project as it is under the lock, and commits. A plan that touches the global memories, too, is for the
+/// caller to make again.
+fn commit_locked(
+    run: &Run<'_>,
+    report: &SessionReport,
+    attempt: &mut SessionReport,
+    make: &dyn Fn(&mut SessionReport, &[Snapshot]) -> Result<Vec<Plan>>,
+) -> Result<(Option<u64>, Vec<String>)> {
+    let receipt = run.store.update(&report.project, &run.env.now(), &|| run.env.new_id(), &mut |now| {
+        let mut both = snapshots(run.store, &report.project)?;
+        if let Some(project) = both.first_mut() {
+            project.clone_from(now);
+        }
+        *attempt = report.clone();
+        match make(attempt, &both)?.as_slice() {
+            [plan] => Ok(plan.clone()),
+            _ => Err(Error::new(Kind::Busy, format!("{} was changed since this was planned", report.project))),
+        }
+    })?;
+    Ok((receipt.seq, receipt.notices))
 }
 
 /// Keeps the cleaned turns of a conversation in place of what was kept of it.

@@ -84,7 +84,8 @@ fn disturb(world: &World, what: &str, command: &mut Command) -> Option<fs::File>
     None
 }
 
-fn feed(mut command: Command, input: &[u8]) -> Ran {
+/// Runs a command with this on stdin.
+pub fn feed(mut command: Command, input: &[u8]) -> Ran {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
     // A hook that is switched off may end before it has read anything.
     drop(child.stdin.take().expect("stdin").write_all(input));
@@ -113,7 +114,7 @@ pub fn context(ran: &Ran) -> String {
 }
 
 /// What the client accepts: nothing, or an object with context under the name of the event, and a line for the person.
-fn well_formed(out: &str) -> Result<(), String> {
+pub fn well_formed(out: &str) -> Result<(), String> {
     if out.is_empty() {
         return Ok(());
     }

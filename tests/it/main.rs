@@ -24,6 +24,7 @@ mod memory_tests;
 mod native;
 mod perfect;
 mod questions;
+mod processes;
 mod readme;
 mod recall;
 mod reconcile;

@@ -56,7 +56,8 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D
     Value::deserialize(from).map(Some)
 }
 
-struct Talk {
+/// A client of one server.
+pub struct Talk {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -64,7 +65,8 @@ struct Talk {
 }
 
 impl Talk {
-    fn start(world: &World) -> Self {
+    /// Starts a server in this world.
+    pub fn start(world: &World) -> Self {
         let mut command = world.command(&["mcp"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the server starts");
         let output = child.stdout.take().expect("stdout");
@@ -80,7 +82,8 @@ impl Talk {
         Self { child, input, lines, heard: Vec::new() }
     }
 
-    fn say(&mut self, line: &str) {
+    /// Sends a line.
+    pub fn say(&mut self, line: &str) {
         let input = self.input.as_mut().expect("the input is open");
         input.write_all(line.as_bytes()).and_then(|()| input.write_all(b"\n")).and_then(|()| input.flush()).expect("the server reads");
     }
@@ -100,7 +103,8 @@ impl Talk {
         Ok(true)
     }
 
-    fn answer(&mut self, id: &Value) -> Result<Value, String> {
+    /// The answer with this id.
+    pub fn answer(&mut self, id: &Value) -> Result<Value, String> {
         loop {
             let wanted = |m: &Value| m.get("id").unwrap_or(&Value::Null) == id && m.get("method").is_none();
             if let Some(at) = self.heard.iter().position(wanted) {

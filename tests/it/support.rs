@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 pub struct World {
     dir: tempfile::TempDir,
     vars: BTreeMap<String, String>,
-    runs: std::cell::Cell<u64>,
+    runs: AtomicU64,
 }
 
 /// What a run printed, and its exit code.
@@ -46,7 +47,7 @@ impl World {
     /// An empty HOME with a git repository `shop` to stand in.
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temp folder");
-        let world = Self { dir, vars: BTreeMap::new(), runs: std::cell::Cell::new(0) };
+        let world = Self { dir, vars: BTreeMap::new(), runs: AtomicU64::new(0) };
         std::fs::create_dir_all(world.cwd().join(".git")).expect("a repository");
         std::fs::write(world.cwd().join(".git/HEAD"), "ref: refs/heads/main\n").expect("a repository");
         std::fs::create_dir_all(world.home()).expect("a home");
@@ -88,8 +89,8 @@ impl World {
         command.args(args).current_dir(self.cwd()).env_clear().stdin(Stdio::null());
         command.env("HOME", self.home()).env("PATH", "/usr/bin:/bin");
         // Every run has ids of its own, the same in every test.
-        self.runs.set(self.runs.get() + 1);
-        command.env("CLAUDE_MEM_NOW", "2026-06-15T12:00:00Z").env("CLAUDE_MEM_SEED", (self.runs.get() * 1_000_003).to_string());
+        let run = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
+        command.env("CLAUDE_MEM_NOW", "2026-06-15T12:00:00Z").env("CLAUDE_MEM_SEED", (run * 1_000_003).to_string());
         command.envs(&self.vars);
         command
     }

@@ -5,7 +5,8 @@ usage: mock.py FOLDER
 FOLDER/port gets the port. FOLDER/0001.json … are the request bodies, in order.
 FOLDER/script.json (read anew each time) is a list of {"when": words in the user's prompt, "steps": [{"tool": …, "input": …}, …]}:
 the answers to that prompt are these tool calls, one after the other, then a line of text. Every other prompt gets the line.
-A rule with "json" instead of "steps" answers a request for structured output whose prompt has those words.
+A rule with "json" instead of "steps" answers a request for structured output whose prompt has those words, be it asked for by
+a format (the Messages API) or by a tool (`claude -p --json-schema`). "_paid_by" in a kept request says which login it came with.
 """
 import json
 import pathlib
@@ -14,6 +15,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 FOLDER = pathlib.Path(sys.argv[1])
+FORM = "StructuredOutput"
 LOCK = threading.Lock()
 COUNT = 0
 
@@ -44,9 +46,11 @@ def answer(body):
     prompt, done = results_since_prompt(body.get("messages") or [])
     script = FOLDER / "script.json"
     rules = json.loads(script.read_text()) if script.exists() else []
+    fitting = [rule["json"] for rule in rules if "json" in rule and rule["when"] in prompt]
     if (body.get("output_config") or {}).get("format"):
-        fitting = [rule["json"] for rule in rules if "json" in rule and rule["when"] in prompt]
         return {"type": "text", "text": json.dumps(fitting[0] if fitting else {"title": "A scripted talk"})}
+    if fitting and not done and any(tool.get("name") == FORM for tool in body.get("tools") or []):
+        return {"type": "tool_use", "id": f"toolu_{COUNT:04}", "name": FORM, "input": fitting[0]}
     for rule in rules if body.get("tools") else []:
         if rule["when"] in prompt and done < len(rule.get("steps", [])):
             step = rule["steps"][done]
@@ -102,6 +106,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(200, "application/json", b'{"input_tokens": 10}')
         with LOCK:
             COUNT += 1
+            body["_paid_by"] = "subscription" if self.headers.get("authorization") else "key" if self.headers.get("x-api-key") else "nobody"
             (FOLDER / f"{COUNT:04}.json").write_text(json.dumps(body, ensure_ascii=False))
             if body.get("stream"):
                 kind, data = "text/event-stream", "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events(body))

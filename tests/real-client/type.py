@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Types into the interactive client through a terminal of its own.
 
-usage: type.py SECONDS:TEXT … -- COMMAND …      waits, then types; TEXT "\\r" is Enter. Ends the client after the last one.
+usage: type.py WAIT:TEXT … -- COMMAND …      waits, then types; TEXT "\\r" is Enter. Ends the client after the last one.
+
+WAIT is a number of seconds, or a file that must be there first, for a minute at most.
 """
 import fcntl
 import os
+import pathlib
 import pty
 import select
 import signal
@@ -34,10 +37,21 @@ def drain(seconds):
     return True
 
 
+def wait(what):
+    """Waits for a time or a file; False once the client has gone."""
+    if what[0].isdigit():
+        return drain(float(what))
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not pathlib.Path(what).exists():
+        if not drain(0.2):
+            return False
+    return True
+
+
 alive = True
 for step in steps:
-    seconds, text = step.split(":", 1)
-    alive = alive and drain(float(seconds))
+    what, text = step.split(":", 1)
+    alive = alive and wait(what)
     if alive:
         os.write(terminal, text.replace("\\r", "\r").encode())
 if alive and drain(8):
