@@ -154,19 +154,19 @@ fn open_to_others(home: &Path, data: &std::fs::Metadata) -> Option<Finding> {
 }
 
 fn configuration(at: &Ground<'_>) -> Vec<Finding> {
-    let key = at.env.var(at.config.text("claude.api_key_env")).is_some() || !at.config.list("claude.api_key_command").is_empty();
+    let variable = at.config.text("claude.api_key_env");
+    let command = !at.config.list("claude.api_key_command").is_empty();
+    let key = at.env.var(variable).is_some() || command;
+    let source = if command { "from claude.api_key_command" } else { variable };
     let local = !at.config.text("claude.base_url").contains("anthropic.com");
     let lacking = |what: &str| {
-        fault(
-            format!("{what} = claude, but there is no API key"),
-            format!("set {}, or `claude-mem config set {what} rules`", at.config.text("claude.api_key_env")),
-        )
+        fault(format!("{what} = claude, but there is no API key"), format!("set {variable}, or `claude-mem config set {what} rules`"))
     };
     let mut out = Vec::new();
     let who = at.config.text("extractor");
     match who {
         "claude" if !key && !local => out.push(lacking("extractor")),
-        "auto" if key => out.push(fine("`ingest` asks the Messages API; your API key pays")),
+        "auto" | "claude" if key => out.push(fine(format!("`ingest` asks the Messages API; the API key {source} pays"))),
         "auto" | "rules" => out.push(fine("`ingest` reads by the local rules; free, no network")),
         other => out.push(fine(format!("`ingest` reads by {other}"))),
     }
@@ -176,6 +176,8 @@ fn configuration(at: &Ground<'_>) -> Vec<Finding> {
             "finished conversations are queued, but not read by themselves",
             "`claude-mem config set hooks.auto_ingest rules` reads them for free; or run `claude-mem ingest --all-history` now and then",
         )),
+        "claude" if key => out.push(fine(format!("finished conversations are read by claude; the API key {source} pays"))),
+        "claude-code" => out.push(fine("finished conversations are read by claude-code; your subscription pays")),
         on => out.push(fine(format!("finished conversations are read by {on}"))),
     }
     if at.config.path().exists() {
@@ -330,15 +332,30 @@ fn client(at: &Ground<'_>) -> Vec<Finding> {
             "nothing to do if you only paste what `inject` gives",
         )];
     }
+    let mut out = Vec::new();
+    // The two switches of the client's own memory (its settings reference). Another tool of our name sets the second one.
+    let variable = "CLAUDE_CODE_DISABLE_AUTO_MEMORY";
+    let set = |value: &str| !matches!(value, "" | "0" | "false");
+    let by_variable =
+        settings.pointer(&format!("/env/{variable}")).and_then(Value::as_str).or_else(|| at.env.var(variable)).is_some_and(set);
+    if by_variable || settings.get("autoMemoryEnabled") == Some(&Value::Bool(false)) {
+        let which = if by_variable { variable } else { "autoMemoryEnabled" };
+        out.push(note(
+            format!("Claude Code's own memory is switched off ({which}); not by this program"),
+            format!("nothing to do if you meant it; else take {which} out of {}", folder.join("settings.json").display()),
+        ));
+    }
     // The client's default is 30 days (its settings reference, cleanupPeriodDays).
     let days = settings.get("cleanupPeriodDays").and_then(Value::as_u64).unwrap_or(30);
     let off = at.config.text("hooks.auto_ingest") == "off";
     let says = format!("Claude Code deletes conversations after {days} days");
     if days < 7 || (off && days <= 30) {
         let hint = "run `claude-mem ingest --all-history` before that, or set a larger cleanupPeriodDays in the client's settings.json";
-        return vec![note(says, hint)];
+        out.push(note(says, hint));
+    } else {
+        out.push(fine(says));
     }
-    vec![fine(says)]
+    out
 }
 
 /// What another tool of this name (npm `claude-mem`) keeps in the same folder.

@@ -137,6 +137,20 @@ pub fn done(home: &Path, item: &Item) -> Result<()> {
     disk::remove(&path(home, &item.session, CLAIMED))
 }
 
+/// Forgets conversations that were read by other means, whether they wait or were put aside.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn forget(home: &Path, was_read: &dyn Fn(&Item) -> bool) -> Result<()> {
+    for item in waiting(home).iter().filter(|item| was_read(item)) {
+        // By way of a claim: what a hook adds in this moment waits on.
+        if claim(home, item)? {
+            done(home, item)?;
+        }
+    }
+    failed(home).iter().filter(|item| was_read(item)).try_for_each(|item| disk::remove(&path(home, &item.session, FAILED)))
+}
+
 /// Gives a claimed conversation back; with an error that counts, as one try more. Gives whether it waits again.
 ///
 /// # Errors
@@ -212,6 +226,8 @@ mod tests {
         }
         assert_eq!((waiting(home).len(), failed(home).len(), failed(home)[0].tries), (0, 1, TRIES));
         assert!(is_empty(home));
+        forget(home, &|item| item.session == "a").unwrap();
+        assert_eq!(failed(home), vec![]);
         put(home, &item("x", "2026-01-01")).unwrap();
         let x = waiting(home).remove(0);
         assert!(claim(home, &x).unwrap() && give_back(home, &x, &Error::failure("busy"), false).unwrap());

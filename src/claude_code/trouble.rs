@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::store::{disk, layout};
 
-/// Bytes after which nothing more is kept: a failure that repeats with every prompt must not fill the disk.
+/// Bytes after which the file begins anew: a failure that repeats with every prompt must not fill the disk.
 const MOST: u64 = 256 * 1024;
 
 /// One failure.
@@ -58,7 +58,7 @@ fn said(home: &Path) -> PathBuf {
 pub fn note(home: &Path, trouble: &Trouble) -> Result<()> {
     let path = file(home);
     if fs::metadata(&path).is_ok_and(|m| m.len() > MOST) {
-        return Ok(());
+        clear(home)?;
     }
     disk::create_dir(&layout::state(home))?;
     let line = serde_json::to_string(trouble).map_err(|e| Error::failure(format!("a failure cannot be written down: {e}")))?;
@@ -88,11 +88,7 @@ pub fn unsaid(home: &Path) -> Vec<Trouble> {
     parse(new)
 }
 
-/// Forgets them all; whoever looked into them is done with them.
-///
-/// # Errors
-/// If the files cannot be removed.
-pub fn clear(home: &Path) -> Result<()> {
+fn clear(home: &Path) -> Result<()> {
     disk::remove(&file(home))?;
     disk::remove(&said(home))
 }
@@ -128,8 +124,11 @@ mod tests {
         assert_eq!((unsaid(dir.path()), all(dir.path()).len()), (vec![], 2));
         note(dir.path(), &trouble("three")).unwrap();
         assert_eq!(unsaid(dir.path()).len(), 1);
-        clear(dir.path()).unwrap();
-        note(dir.path(), &trouble("four")).unwrap();
+        // A full file does not silence what fails later.
+        let long = "x".repeat(MOST as usize);
+        note(dir.path(), &trouble(&long)).unwrap();
         assert_eq!(unsaid(dir.path()).len(), 1);
+        note(dir.path(), &trouble("four")).unwrap();
+        assert_eq!((unsaid(dir.path()).len(), all(dir.path()).len()), (1, 1));
     }
 }

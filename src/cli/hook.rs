@@ -15,6 +15,7 @@ use super::app::App;
 use super::belongs::Belongs;
 use super::ui::{Ui, Wishes};
 use super::{Cli, Command};
+use crate::claude_code;
 use crate::claude_code::hooks::{self, Event, Hook, Input};
 use crate::claude_code::queue::Item;
 use crate::claude_code::trouble::{self, Trouble};
@@ -200,6 +201,7 @@ fn work(app: &App) -> Result<usize> {
         extractor: chosen.extractor.as_ref(),
         project_of: &project_of,
         since: None,
+        is_ignored: &claude_code::is_ignored,
         concurrency: 1,
         max_supersedes: app.config.number("store.max_supersedes") as usize,
         keep_turns: app.config.switch("search.keep_turns"),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::app::{App, fields, ids, json as to_json, layer_name, problem_line, reasons};
 use super::belongs::Belongs;
 use super::ui::{Ui, count, paint, style};
+use crate::claude_code::{self, queue};
 use crate::error::{Error, Kind, Result};
 use crate::extract::backend::{self, Wanted};
 use crate::extract::estimate;
@@ -83,6 +84,8 @@ impl IngestArgs {
             extractor: chosen.extractor.as_ref(),
             project_of: &project_of,
             since: since.as_deref(),
+            // A file that is named is meant.
+            is_ignored: &|cwd| self.all_history && claude_code::is_ignored(cwd),
             concurrency: if chosen.extractor.name() == "claude" { app.config.number("claude.concurrency") as usize } else { 1 },
             max_supersedes: app.config.number("store.max_supersedes") as usize,
             dry_run,
@@ -95,7 +98,16 @@ impl IngestArgs {
         if self.plan {
             return plan(app, &run, &files);
         }
+        let begun = app.env.now();
         let mut outcome = ingest::ingest(&run, &files);
+        if !dry_run && since.is_none() && outcome.failure.is_none() {
+            // What a hook queued and was read now needs no reader in the background any more.
+            let failed = |path: &Path| {
+                outcome.unreadable.iter().any(|(p, _)| p == path)
+                    || outcome.sessions.iter().any(|s| s.failure.is_some() && Path::new(&s.source) == path)
+            };
+            queue::forget(&app.home, &|item| item.at < begun && files.files.contains(&item.transcript) && !failed(&item.transcript))?;
+        }
         bar.finish_and_clear();
         if app.ui.wishes.json {
             app.ui.object("ingest", report_json(&outcome)?);
@@ -105,12 +117,18 @@ impl IngestArgs {
         }
         let one = files.files.len() == 1;
         // One file that holds nothing is the error itself, and nothing else is to be said.
-        let nothing = one && outcome.sessions.iter().all(|s| s.session.is_empty()) && outcome.older == 0;
+        let nothing = one && outcome.sessions.iter().all(|s| s.session.is_empty()) && outcome.older + outcome.ignored == 0;
         if !app.ui.wishes.json && (!nothing || app.ui.wishes.verbose) {
             receipt(app, if first { &chosen.why } else { chosen.why.trim_end_matches(backend::NO_KEY) }, &outcome, one, first);
             if outcome.older > 0 {
                 let older = count(outcome.older, "conversation is", "conversations are");
                 app.ui.say(&format!("{older} older than {}", since.as_deref().unwrap_or_default()));
+            }
+            if outcome.ignored > 0 {
+                app.ui.say(&format!(
+                    "{} by .claude-memignore",
+                    count(outcome.ignored, "conversation is kept out", "conversations are kept out")
+                ));
             }
         }
         self.finish(app, outcome, files.files.len())
@@ -131,7 +149,7 @@ impl IngestArgs {
         let unreadable = outcome.unreadable.len();
         match (outcome.unreadable.into_iter().next(), outcome.sessions.as_slice()) {
             (Some((_, error)), _) if files == 1 => Err(error),
-            (Some(_), []) if outcome.older == 0 => {
+            (Some(_), []) if outcome.older + outcome.ignored == 0 => {
                 Err(Error::new(Kind::NoTranscript, format!("none of {unreadable} files is a transcript"))
                     .hint("--verbose says what is wrong with each"))
             }
@@ -181,7 +199,10 @@ fn plan(app: &App, run: &Run<'_>, files: &Sources) -> Result<()> {
     for path in &files.files {
         let mut failure = None;
         let read = ingest::read(path, &mut |conversation| {
-            if failure.is_some() || run.since.is_some_and(|since| conversation.day().is_some_and(|day| day < since)) {
+            if failure.is_some()
+                || conversation.cwd.as_deref().is_some_and(|cwd| (run.is_ignored)(Path::new(cwd)))
+                || run.since.is_some_and(|since| conversation.day().is_some_and(|day| day < since))
+            {
                 return;
             }
             let prepared = (run.project_of)(&conversation).and_then(|(project, _)| {
@@ -281,6 +302,7 @@ fn report_json(outcome: &Outcome) -> Result<serde_json::Map<String, Value>> {
         outcome.unreadable.iter().map(|(path, e)| json!({"source": path.display().to_string(), "error": e.message})).collect();
     object.insert("unreadable".to_owned(), Value::from(unreadable));
     object.insert("older".to_owned(), outcome.older.into());
+    object.insert("ignored".to_owned(), outcome.ignored.into());
     Ok(object)
 }
 

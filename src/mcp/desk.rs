@@ -45,6 +45,8 @@ pub struct Desk<'a> {
     pub home: &'a Path,
     /// Project.
     pub place: Place,
+    /// Why the owner wants nothing done here, if so; asked anew at each call.
+    pub off: &'a dyn Fn() -> Option<&'static str>,
     /// Where a line about each call goes.
     pub log: &'a dyn Fn(&str),
     /// The files of each project as they were at the last look.
@@ -156,6 +158,10 @@ impl Desk<'_> {
     fn answer(&self, tool: &Tool, given: &Map<String, Value>) -> Result<Answer> {
         let handler = HANDLERS.iter().find(|(name, _)| *name == tool.name).map(|(_, handler)| handler);
         let handler = handler.ok_or_else(|| Error::failure(format!("the tool {} does nothing yet", tool.name)))?;
+        if let Some(why) = (self.off)() {
+            return Err(Error::new(Kind::Config, format!("the user keeps claude-mem out of this folder ({why})"))
+                .hint("go on without memories, and do not call it again"));
+        }
         let arguments = arguments::read(&tool.name, &tool.input_schema, given)?;
         let mut answer = handler(self, &arguments)?;
         if !arguments.ignored.is_empty() {

@@ -31,6 +31,8 @@ pub struct Run<'a> {
     pub project_of: &'a ProjectOf<'a>,
     /// Only conversations on or after this day.
     pub since: Option<&'a str>,
+    /// Whether the owner keeps us out of the folder that a conversation was held in.
+    pub is_ignored: &'a dyn Fn(&Path) -> bool,
     /// Conversations extracted at once.
     pub concurrency: usize,
     /// More replaced memories than this stop the run.
@@ -54,6 +56,8 @@ pub struct Outcome {
     pub unreadable: Vec<(PathBuf, Error)>,
     /// Conversations passed over because they are older than `since`.
     pub older: usize,
+    /// Conversations passed over because they were held where the owner keeps us out.
+    pub ignored: usize,
 }
 
 /// Reads `files` and stores what they hold. A conversation that cannot be stored does not keep the others back.
@@ -126,6 +130,10 @@ impl Batch<'_, '_> {
             && day < since
         {
             outcome.older += 1;
+            return Ok(());
+        }
+        if conversation.cwd.as_deref().is_some_and(|cwd| (run.is_ignored)(Path::new(cwd))) {
+            outcome.ignored += 1;
             return Ok(());
         }
         let (project, note) = (run.project_of)(&conversation)?;

@@ -158,6 +158,8 @@ impl Head {
         drop(serde::Deserializer::deserialize_map(&mut json, First(&mut found)));
         match found {
             (Some(version), Some(project)) => Some(Self { version, project }),
+            // A newer format may say whose it is in another way; it is no broken catalogue for that.
+            (Some(version), None) if version > VERSION => Some(Self { version, ..Self::default() }),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::{Ran, World, fixture, shared};
+use crate::support::{Ran, World, fixture, on_a_full_disk, shared};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,6 +61,17 @@ fn disturb(world: &World, what: &str, command: &mut Command) -> Option<fs::File>
         "broken settings" => write("config.toml", "[hooks]\nauto_ingest = \"sometimes\"\n"),
         "broken catalogue" => write("shop/index.json", "{ broken"),
         "broken search" => write(".state/search.db", "this is no database"),
+        "newer catalogue" => {
+            let text = fs::read_to_string(store.join("shop/index.json")).expect("the catalogue");
+            write("shop/index.json", &text.replacen("\"version\": 1", "\"version\": 2", 1));
+        }
+        // `PRAGMA user_version`, bytes 60 to 63 of an SQLite file: the format of the index.
+        "newer search" => {
+            world.run(&["search", "deploys"]).ok();
+            let mut bytes = fs::read(store.join(".state/search.db")).expect("the index");
+            bytes[60..64].copy_from_slice(&77_u32.to_be_bytes());
+            fs::write(store.join(".state/search.db"), bytes).expect("written");
+        }
         "ignored" => drop(world.file(".claude-memignore", "")),
         "locked" | "stuck commit" => {
             let lock = fs::File::open(store.join(".state/lock")).expect("the lock file");
@@ -156,12 +167,7 @@ fn whatever_comes_the_client_is_not_disturbed() {
         let args: Vec<&str> = case.args.iter().map(String::as_str).collect();
         let mut command = world.command(&args);
         if case.before == "full disk" {
-            // Every write to a file fails (EFBIG), as on a disk without room; pipes work.
-            let mut shell = Command::new("/bin/sh");
-            shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""]).arg(command.get_program()).args(command.get_args());
-            shell.current_dir(world.cwd()).env_clear();
-            shell.envs(command.get_envs().filter_map(|(k, v)| Some((k, v?))));
-            command = shell;
+            command = on_a_full_disk(&command);
         }
         let held = disturb(&world, &case.before, &mut command);
         let input = case.hex.as_deref().map_or_else(|| case.stdin.replace("$CWD", &world.cwd().to_string_lossy()).into_bytes(), unhex);

@@ -4,17 +4,18 @@
 //! command to its end and wants words on its stdout (`out`); `send` sends a message, `raw` a line as it is, `long` a call with so many bytes of arguments, `many` a
 //! `send` for each id `from`..`to`; `get` waits for the answer with this id (null: without one) and checks `is` (pointer =
 //! value), `has` and `lacks` (pointer = words), `shorter` (pointer = most characters), and `save`s the first id-like word
-//! behind a word; `silent` says that nothing may come for an id; `close` ends the input and wants exit 0.
+//! behind a word; `lock` takes the lock of the store (true) or gives it back; `full` starts the server on a disk without room; `silent` says that nothing may come for an id; `close` ends the input and wants exit 0.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::hooks::feed;
 use crate::support::{self, World};
 
 /// How long an answer may take before a test gives up; no test needs it.
@@ -42,6 +43,8 @@ struct Step {
     shorter: BTreeMap<String, usize>,
     save: BTreeMap<String, String>,
     silent: Option<Value>,
+    lock: Option<bool>,
+    full: bool,
     close: bool,
 }
 
@@ -67,7 +70,10 @@ pub struct Talk {
 impl Talk {
     /// Starts a server in this world.
     pub fn start(world: &World) -> Self {
-        let mut command = world.command(&["mcp"]);
+        Self::spawn(world.command(&["mcp"]))
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the server starts");
         let output = child.stdout.take().expect("stdout");
         let (sender, lines) = channel();
@@ -139,6 +145,7 @@ fn talks() {
 fn play(text: &str) -> Result<(), String> {
     let mut world = World::new();
     let mut talk: Option<Talk> = None;
+    let mut held = None;
     // Assembled: no whole key stands in the repository.
     let secret = ["sk-ant-", "api03-", "Zq7Lm2Xv9Tb4Rk8Wd3Pn6Hs1Yc5Gf0Ju"].concat();
     let mut saved: BTreeMap<String, String> = BTreeMap::from([("SECRET".to_owned(), secret)]);
@@ -171,9 +178,35 @@ fn play(text: &str) -> Result<(), String> {
                 return Err(format!("line {}: {args:?} printed no {word:?}: {}", number + 1, ran.out));
             }
         }
+        match step.lock {
+            Some(true) => {
+                let lock = std::fs::File::open(world.store().join(".state/lock")).expect("the lock file");
+                lock.lock().expect("the lock");
+                held = Some(lock);
+            }
+            Some(false) => drop(held.take()),
+            None => {}
+        }
+        if step.full {
+            talk = Some(Talk::spawn(support::on_a_full_disk(&world.command(&["mcp"]))));
+        }
         take(&step, &world, &mut talk, &mut saved).map_err(|what| format!("line {}: {what}", number + 1))?;
     }
     Ok(())
+}
+
+#[test]
+fn a_server_without_a_home_says_what_is_missing() {
+    let world = World::new();
+    let mut command = world.command(&["mcp"]);
+    let ran = feed(
+        {
+            command.env_remove("HOME");
+            command
+        },
+        b"",
+    );
+    ran.fails(3, "HOME is not set");
 }
 
 fn cwd_of(world: &World) -> String {

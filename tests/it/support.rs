@@ -134,6 +134,17 @@ fn walk(root: &Path, folder: &Path, out: &mut BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
+/// The same command on a disk without room: every write to a file fails (EFBIG); pipes work.
+pub fn on_a_full_disk(command: &Command) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""]).arg(command.get_program()).args(command.get_args());
+    shell.envs(command.get_envs().filter_map(|(k, v)| Some((k, v?))));
+    if let Some(folder) = command.get_current_dir() {
+        shell.current_dir(folder);
+    }
+    shell
+}
+
 /// The shared data folder, if this machine has it; tests that need it say that they skip.
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 pub fn shared() -> Option<PathBuf> {
