@@ -6,6 +6,7 @@
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -26,6 +27,9 @@ const KEYS: &[&str] = &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"];
 
 /// Bytes of an answer that are read; the largest real ones are some 100 KB.
 const MOST: u64 = 32 << 20;
+
+/// How long an ended client's pipes are listened to.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How often the client is looked at.
 const LOOK: Duration = Duration::from_millis(20);
@@ -139,31 +143,42 @@ fn words(request: &Request) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// Runs the client to its end or to the timeout. Its streams are served by threads, so that no full pipe stops it.
+/// Runs the client to its end or to the timeout. Its streams are served by threads, so that no full pipe stops it; a process
+/// that it left behind may hold them open, so what they say is not waited for longer than [`LAST_WORDS`].
 fn run(mut command: Command, text: &str, timeout: Duration, program: &str) -> Result<Ended> {
     let missing = |e: std::io::Error| {
         Error::new(Kind::Config, format!("{program} cannot be started: {}", e.kind()))
             .hint("install Claude Code, or set claude_code.command to its path")
     };
     let mut child = command.spawn().map_err(missing)?;
-    let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // A client that ends early closes its stdin; how it ended says why.
-            input.map(|mut pipe| pipe.write_all(text.as_bytes()))
-        });
-        let out = scope.spawn(|| all(out));
-        let err = scope.spawn(|| all(err));
-        let status = wait(&mut child, timeout)?;
-        Ok(Ended { status, out: out.join().unwrap_or_default(), err: err.join().unwrap_or_default() })
-    })
+    let (input, out, err) = (child.stdin.take(), listen(child.stdout.take()), listen(child.stderr.take()));
+    let text = text.to_owned();
+    std::thread::spawn(move || {
+        // A client that ends early closes its stdin; how it ended says why.
+        input.map(|mut pipe| pipe.write_all(text.as_bytes()))
+    });
+    let status = wait(&mut child, timeout)?;
+    Ok(Ended { status, out: all(&out), err: all(&err) })
 }
 
-fn all(pipe: Option<impl Read>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    // What came before a broken pipe is what there is.
-    drop(pipe.map(|pipe| pipe.take(MOST).read_to_end(&mut bytes)));
-    bytes
+/// What comes out of a pipe, piece by piece.
+fn listen(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (send, pieces) = channel();
+    std::thread::spawn(move || {
+        let Some(pipe) = pipe else { return };
+        let (mut pipe, mut piece) = (pipe.take(MOST), vec![0; 1 << 16]);
+        // What came before a broken pipe is what there is.
+        while let Ok(n @ 1..) = pipe.read(&mut piece) {
+            if send.send(piece[..n].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    pieces
+}
+
+fn all(pieces: &Receiver<Vec<u8>>) -> Vec<u8> {
+    std::iter::from_fn(|| pieces.recv_timeout(LAST_WORDS).ok()).flatten().collect()
 }
 
 fn wait(child: &mut Child, timeout: Duration) -> Result<ExitStatus> {
@@ -271,6 +286,22 @@ mod tests {
 
     fn ended(code: i32, out: &str) -> Ended {
         Ended { status: ExitStatus::from_raw(code << 8), out: out.into(), err: b"\nerror: unknown option '--safe-mode'\n".to_vec() }
+    }
+
+    /// A wrapper that is killed leaves its child with the pipes: neither is waited for.
+    #[test]
+    fn a_client_that_hangs_is_ended() {
+        let shell = |script: &str, limit| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let begun = Instant::now();
+            let ended = run(command, &"long ".repeat(100_000), Duration::from_millis(limit), "claude");
+            assert!(begun.elapsed() < Duration::from_secs(25), "{script}: {:?}", begun.elapsed());
+            ended
+        };
+        let late = shell("sleep 30; true", 100).err().expect("it is late");
+        assert!(late.kind == Kind::Api && late.message.contains("did not answer"), "{late:?}");
+        assert_eq!(shell("sleep 30 & echo said", 20_000).expect("it ended").out, b"said\n");
     }
 
     /// The shapes are those of the real client 2.1.332, cut down to what is read.

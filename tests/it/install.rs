@@ -166,6 +166,10 @@ fn auto_ingest_is_a_setting_that_install_shows_and_writes() {
     let shown = world.run(&["--json", "config", "show"]).ok().json();
     assert_eq!(shown.pointer("/settings/hooks.auto_ingest/value"), Some(&"claude".into()));
     world.run(&["doctor"]).fails(1, "no API key");
+    let world = world.with("ANTHROPIC_API_KEY", "dummy");
+    assert!(world.run(&["doctor"]).ok().out.contains("read by claude; the API key ANTHROPIC_API_KEY pays"));
+    let world = world.with("CLAUDE_MEM_HOOKS_AUTO_INGEST", "claude-code");
+    assert!(world.run(&["doctor"]).ok().out.contains("read by claude-code; your subscription pays"));
     assert_eq!(world.run(&["install", "--auto-ingest", "everything"]).code, 2);
 }
 
@@ -197,7 +201,7 @@ fn doctor_names_what_is_wrong_and_what_to_do() {
     write(".claude-mem/.state/search.db", "no database");
     write(
         ".claude/settings.json",
-        r#"{"cleanupPeriodDays": 3, "disableAllHooks": true, "enabledPlugins": {"claude-mem@market": true},
+        r#"{"cleanupPeriodDays": 3, "env": {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}, "disableAllHooks": true, "enabledPlugins": {"claude-mem@market": true},
             "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "npx claude-mem hook claude-code summarize"}]}]}}"#,
     );
     let ran = world.run(&["doctor"]);
@@ -210,6 +214,7 @@ fn doctor_names_what_is_wrong_and_what_to_do() {
         "search.db is damaged",
         "turns all hooks off",
         "after 3 days",
+        "own memory is switched off (CLAUDE_CODE_DISABLE_AUTO_MEMORY)",
         "plugin claude-mem@market",
         "belong to another tool",
         "does not know claude-mem",

@@ -11,6 +11,7 @@ mod cli;
 #[cfg(feature = "crash-test")]
 mod crash;
 mod extract;
+mod faults;
 mod ground;
 mod history;
 mod history_property;
@@ -18,6 +19,7 @@ mod history_steps;
 mod hooks;
 mod hooks_echo;
 mod import;
+mod hooks_queue;
 mod install;
 mod mcp;
 mod memory_tests;
