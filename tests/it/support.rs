@@ -85,7 +85,9 @@ impl World {
 
     /// A command ready to run.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_claude-mem"));
+        // Another build of the program, for figures: CLAUDE_MEM_BIN.
+        let program = std::env::var_os("CLAUDE_MEM_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_claude-mem").into());
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.cwd()).env_clear().stdin(Stdio::null());
         command.env("HOME", self.home()).env("PATH", "/usr/bin:/bin");
         // Every run has ids of its own, the same in every test.
