@@ -62,6 +62,15 @@ sent() { from=$1; for file in "$LOG"/0*.json; do number=$(basename "$file" .json
 printf '{"model":"claude-haiku-5-5",\n     "hooks": { "SessionStart" : [ {"hooks":[{"type":"command","command":"true"}]} ] },\n  "cleanupPeriodDays": 60 }' >"$HOME_/.claude/settings.json"
 cp "$HOME_/.claude/settings.json" "$SCRATCH/settings.before"
 
+# At a terminal install asks, and says what each choice costs.
+asks() {
+    clean env HOME="$SCRATCH/asked" python3 "$ROOT/tests/real-client/type.py" "2:rules" '0.2:\r' "2:y" '0.2:\r' -- "$BIN" install >"$SCRATCH/asked.txt"
+    grep -q "free and offline" "$SCRATCH/asked.txt" && grep -q "your API key pays" "$SCRATCH/asked.txt" && grep -q "subscription" "$SCRATCH/asked.txt" &&
+        grep -q 'auto_ingest = "rules"' "$SCRATCH/asked/.claude-mem/config.toml" && grep -q SessionStart "$SCRATCH/asked/.claude/settings.json"
+}
+mkdir -p "$SCRATCH/asked"
+check "install asks who reads conversations, and says what it costs" asks
+
 echo "client $(claude --version)"
 check "install --yes" mem install --yes --auto-ingest rules
 check "install again changes nothing" has "in place already" mem install --yes
@@ -205,6 +214,15 @@ check "settings are byte for byte as before" cmp "$SCRATCH/settings.before" "$HO
 no_server() { ! grep -q '"claude-mem"' "$HOME_/.claude.json"; }
 check "the MCP server is out" no_server
 check "memories stay" has "PostgreSQL" mem list
+
+# For one repository alone, wired into files of that repository.
+before=$(requests)
+check "install for this repository" mem install --yes --scope project
+check "this repository: a conversation" claude -p "Good afternoon"
+check "this repository: SessionStart put memories in front" sent "$before" "PostgreSQL for the order service"
+check "this repository: the tools are there" sent "$before" "mcp__claude-mem__get_relevant_memories"
+check "this repository: uninstall" mem uninstall --yes
+check "this repository: nothing of ours is left in it" test -z "$(ls -A "$REPO" | grep -v '^\.git$')"
 
 # The same as a plugin: nothing in the settings, the program on PATH.
 mkdir -p "$SCRATCH/bin" && ln -sf "$BIN" "$SCRATCH/bin/claude-mem"

@@ -48,6 +48,19 @@ const STEPS: &[Step] = &[
     step("a conversation is read and stored", &["ingest", "-", "--extractor", "rules"], SAMPLE, &["SQLite", "接口文档"]),
     step("reading it again changes nothing", &["ingest", "-", "--extractor", "rules", "--json"], SAMPLE, &["\"memories\":[]"]),
     step("memories come back, without the secret", &["inject", "--print"], "", &["SQLite", "接口文档", "!sk-ant-"]),
+    step("search finds one by its words", &["search", "task queue"], "", &["SQLite", "!接口文档"]),
+    step(
+        "a session starts with them",
+        &["hook"],
+        r#"{"hook_event_name": "SessionStart", "session_id": "5e1f7e57-0002"}"#,
+        &["additionalContext", "SQLite"],
+    ),
+    step(
+        "a prompt gets what it asks for",
+        &["hook"],
+        r#"{"hook_event_name": "UserPromptSubmit", "prompt": "Why do we use SQLite for the task queue?"}"#,
+        &["additionalContext", "SQLite", "!接口文档"],
+    ),
     step("an entry by hand is stored", &["remember", "The staging server is restarted every Monday at 06:00"], "", &[]),
     step("it is listed", &["list"], "", &["staging server"]),
     step("undo takes it back", &["undo"], "", &[]),
@@ -64,7 +77,9 @@ impl SelftestArgs {
         let scratch = tempfile::tempdir().map_err(|e| Error::failure(format!("there is no room for a scratch folder: {e}")))?;
         let program = app.env.program()?;
         let folder = scratch.path().join("work");
-        disk::create_dir(&folder)?;
+        // A repository, so that hooks find its project.
+        disk::create_dir(&folder.join(".git"))?;
+        disk::write(&folder.join(".git/HEAD"), b"ref: refs/heads/main\n")?;
         // Assembled, so that no file of ours holds what looks like a key.
         let secret = format!("The key is sk-{}-api03-{}.", "ant", "Qx7".repeat(30));
         let mut rows = Vec::new();

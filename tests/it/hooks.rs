@@ -283,6 +283,14 @@ fn the_text_never_grows_past_what_the_client_takes() {
     let units = text.encode_utf16().count();
     assert!((8000..=9500).contains(&units), "{units}");
     assert!(text.trim_end().ends_with("</claude-mem>"));
+    // The same for a prompt, whatever the owner allows and however long a reason is.
+    let reason = "因为评审能早点发现问题。".repeat(3000);
+    let long = format!("\n### 发票编号取自 Postgres 序列\n\n**Why:** {reason}\n");
+    fs::write(world.store().join("shop/working-memory.md"), long).expect("written");
+    let world = world.with("CLAUDE_MEM_HOOKS_PROMPT_MEMORIES", "1000");
+    hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "t"}));
+    let ask = json!({"hook_event_name": "UserPromptSubmit", "session_id": "u", "prompt": "发票编号是不是取自 Postgres 序列？"});
+    assert!(!context(&hook(&world, ask)).is_empty());
 }
 
 /// The payloads of the real client.

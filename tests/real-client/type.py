@@ -3,7 +3,7 @@
 
 usage: type.py WAIT:TEXT … -- COMMAND …      waits, then types; TEXT "\\r" is Enter. Ends the client after the last one.
 
-WAIT is a number of seconds, or a file that must be there first, for a minute at most.
+Prints what the client drew. WAIT is a number of seconds, or a file that must be there first, for a minute at most.
 """
 import fcntl
 import os
@@ -24,13 +24,19 @@ if child == 0:
 fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
 
 
+drawn = b""
+
+
 def drain(seconds):
     """Reads what the client draws; False once it has gone."""
+    global drawn
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if select.select([terminal], [], [], 0.1)[0]:
             try:
-                if not os.read(terminal, 65536):
+                piece = os.read(terminal, 65536)
+                drawn += piece
+                if not piece:
                     return False
             except OSError:
                 return False
@@ -57,3 +63,4 @@ for step in steps:
 if alive and drain(8):
     os.kill(child, signal.SIGHUP)
 os.waitpid(child, 0)
+sys.stdout.buffer.write(drawn)
