@@ -348,7 +348,13 @@ fn prompt(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) ->
     let names: Vec<String> = place.names().map(str::to_owned).collect();
     let options =
         SearchOptions { limit: recall::digest::MATCHES, hold_back: !place.store.trust_hand_edits, ..SearchOptions::new(hook.env.today()) };
-    let found = Searcher::open(&place.store, &names, hook.env.timestamp().as_nanosecond())?.find(&words, &options)?;
+    let open = || Searcher::open(&place.store, &names, hook.env.timestamp().as_nanosecond());
+    let mut searcher = open()?;
+    if !searcher.unnamed.is_empty() {
+        searcher.unnamed.iter().try_for_each(|name| lasting(hook, &place.store, name).map(drop))?;
+        searcher = open()?;
+    }
+    let found = searcher.find(&words, &options)?;
     let hits: Vec<Hit> = found.into_iter().filter(|h| search::is_match(h) && !given.contains(&h.id)).collect();
     if hits.is_empty() {
         return Ok(());

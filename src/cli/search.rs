@@ -137,7 +137,12 @@ impl SearchArgs {
         }
         let options = self.filter.options(app, self.limit);
         let projects = projects(app, &store, self.all_projects)?;
-        let searcher = Searcher::open(&store, &projects, nanos(app))?;
+        let mut searcher = Searcher::open(&store, &projects, nanos(app))?;
+        if !searcher.unnamed.is_empty() {
+            // What was typed by hand gets its id by being read, and is found then.
+            searcher.unnamed.iter().try_for_each(|project| app.read(&store, project).map(drop))?;
+            searcher = Searcher::open(&store, &projects, nanos(app))?;
+        }
         let Some(asked) = asked else {
             let hits = searcher.find(&query, &options)?;
             say(app, &searcher);

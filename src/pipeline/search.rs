@@ -13,6 +13,8 @@ pub struct Searcher<'a> {
     projects: Vec<String>,
     source: RefCell<Source>,
     notes: RefCell<Vec<String>>,
+    /// Projects in which entries typed by hand wait for their ids, and cannot be found before.
+    pub unnamed: Vec<String>,
 }
 
 /// Where the memories are read.
@@ -28,15 +30,15 @@ impl<'a> Searcher<'a> {
     /// # Errors
     /// If the projects themselves cannot be read.
     pub fn open(store: &'a Store, projects: &[String], now: i128) -> Result<Self> {
-        let mut notes = Vec::new();
-        let source = match indexed(store, projects, now, &mut notes) {
+        let (mut notes, mut unnamed) = (Vec::new(), Vec::new());
+        let source = match indexed(store, projects, now, &mut notes, &mut unnamed) {
             Ok(source) => source,
             Err(error) => {
                 notes.push(format!("searched without the index: {error}"));
                 whole(store, projects)?
             }
         };
-        Ok(Self { store, projects: projects.to_vec(), source: RefCell::new(source), notes: RefCell::new(notes) })
+        Ok(Self { store, projects: projects.to_vec(), source: RefCell::new(source), notes: RefCell::new(notes), unnamed })
     }
 
     /// The memories that share words with a query, best first.
@@ -77,14 +79,16 @@ fn whole(store: &Store, projects: &[String]) -> Result<Source> {
     Ok(Source::Whole(snapshots.iter().map(Whole::of).collect()))
 }
 
-fn indexed(store: &Store, projects: &[String], now: i128, notes: &mut Vec<String>) -> Result<Source> {
+fn indexed(store: &Store, projects: &[String], now: i128, notes: &mut Vec<String>, unnamed: &mut Vec<String>) -> Result<Source> {
     if !store.home().is_dir() {
         return Err(Error::failure("there is no memory folder yet"));
     }
-    let fill = || -> Result<Source> {
+    let mut fill = || -> Result<Source> {
         let index = Index::open(store.home())?;
         for project in projects {
-            index.refresh(store, project, now)?;
+            if index.refresh(store, project, now)?.unnamed > 0 {
+                unnamed.push(project.clone());
+            }
         }
         Ok(Source::Index(index, projects.to_vec()))
     };

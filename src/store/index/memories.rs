@@ -40,6 +40,8 @@ pub struct Refreshed {
     pub written: usize,
     /// Memories taken out.
     pub removed: usize,
+    /// Entries typed by hand that have no id yet; they are not in the index.
+    pub unnamed: usize,
 }
 
 impl Index {
@@ -95,7 +97,8 @@ impl Index {
             Look::Changed(stamps) => {
                 let snapshot = store.snapshot(project)?;
                 let stamps = stamps.with(&snapshot.base);
-                self.write(&snapshot, &to_json(&stamps)?)
+                let unnamed = snapshot.problems.iter().filter(|p| p.code == "no_id").count();
+                self.write(&snapshot, &to_json(&stamps)?).map(|done| Refreshed { unnamed, ..done })
             }
         }
     }
