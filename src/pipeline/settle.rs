@@ -16,6 +16,9 @@ use crate::text::redact::redact;
 /// Times a plan is made anew because somebody else committed in between.
 const REPLANS: usize = 20;
 
+/// Makes the plans for these snapshots and notes in the report what they do.
+type Make<'a> = dyn Fn(&mut SessionReport, &[Snapshot]) -> Result<Vec<Plan>> + 'a;
+
 /// Stores what came of one conversation and completes its report.
 ///
 /// # Errors
@@ -82,7 +85,7 @@ fn commit_locked(
     run: &Run<'_>,
     report: &SessionReport,
     attempt: &mut SessionReport,
-    make: &dyn Fn(&mut SessionReport, &[Snapshot]) -> Result<Vec<Plan>>,
+    make: &Make<'_>,
 ) -> Result<(Option<u64>, Vec<String>)> {
     let receipt = run.store.update(&report.project, &run.env.now(), &|| run.env.new_id(), &mut |now| {
         let mut both = snapshots(run.store, &report.project)?;

@@ -149,7 +149,7 @@ fn no_orders_for_agents_are_shipped() {
 /// The client has a memory of its own; our words do not talk the model out of it.
 #[test]
 fn our_words_do_not_fight_the_clients_memory() {
-    for (path, text) in files(&["prompts/inject", "prompts/mcp", "plugin"], "").into_iter() {
+    for (path, text) in files(&["prompts/inject", "prompts/mcp", "plugin"], "") {
         for word in ["MEMORY.md", "CLAUDE.md", "auto memory", "auto-memory"] {
             assert!(!text.contains(word), "{} names {word}", path.display());
         }

@@ -199,13 +199,8 @@ fn play(text: &str) -> Result<(), String> {
 fn a_server_without_a_home_says_what_is_missing() {
     let world = World::new();
     let mut command = world.command(&["mcp"]);
-    let ran = feed(
-        {
-            command.env_remove("HOME");
-            command
-        },
-        b"",
-    );
+    command.env_remove("HOME");
+    let ran = feed(command, b"");
     ran.fails(3, "HOME is not set");
 }
 
