@@ -180,16 +180,6 @@ impl Tested {
         say_failing(app, &gate);
         Ok(seq)
     }
-
-    /// [`App::commit`], unless a memory test would break. The commit refuses a state other than the one that was tested.
-    pub fn commit(self, app: &App, store: &Store, plan: &Plan) -> Result<Option<u64>> {
-        if !self.no_test && !plan.changes.is_empty() {
-            let mut gate = Gate::of(store, app.env, &app.config, &plan.project)?;
-            gate.foresee(&plan.project, &mut |_| Ok(plan.clone()))?;
-            say_failing(app, &gate);
-        }
-        app.commit(store, plan)
-    }
 }
 
 fn say_failing(app: &App, gate: &Gate<'_>) {

@@ -236,6 +236,7 @@ impl Play {
             concurrency: 1,
             max_supersedes: 99,
             keep_turns: false,
+            is_ignored: &|_| false,
             dry_run: false,
             on_file: &|_| {},
         };
