@@ -15,7 +15,7 @@ use super::{INTERNAL, is_ignored, worker};
 use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Result};
-use crate::model::{Id, Plan, RelationType};
+use crate::model::{Change, Id, Plan, RelationType};
 use crate::pipeline::search::Searcher;
 use crate::pipeline::staleness;
 use crate::recall::search::{self, Hit, SearchOptions};
@@ -258,19 +258,23 @@ fn told(hook: Hook<'_>, place: &Place) -> Result<Told> {
     Ok(told)
 }
 
-/// The lasting memories of a project; what was typed by hand since gets its id first, so that it counts from the first look on.
+/// The lasting memories of a project. What was typed by hand since gets its id first, so that it counts from the first look
+/// on; what was added or changed outside is announced, once.
 fn lasting(hook: Hook<'_>, store: &Store, name: &str) -> Result<Snapshot> {
     let snapshot = store.peek(name)?;
-    if !snapshot.problems.iter().any(|p| p.code == "no_id") {
+    if snapshot.unannounced.is_empty() && !snapshot.problems.iter().any(|p| p.code == "no_id") {
         return Ok(snapshot);
     }
-    let plan = &mut |now: &Snapshot| Ok(Plan::new(&now.project, now.base.clone(), "adopt", hook.env.now()));
+    let mut said = None;
+    let plan = &mut |now: &Snapshot| {
+        let mut plan = Plan::new(&now.project, now.base.clone(), "adopt", hook.env.now());
+        said = recall::announce::announcement(now, store.trust_hand_edits);
+        plan.changes.extend(said.is_some().then(|| Change::Announced { ids: now.unannounced.clone() }));
+        Ok(plan)
+    };
     match store.update(name, &hook.env.now(), &|| hook.env.new_id(), plan) {
         Ok(receipt) => {
-            let edits = receipt.hand_edits.len();
-            let (entries, were) = if edits == 1 { ("entry", "was") } else { ("entries", "were") };
-            let edited = (edits > 0).then(|| format!("{edits} {entries} of {name} {were} added or changed outside claude-mem"));
-            for notice in receipt.notices.into_iter().chain(edited) {
+            for notice in receipt.notices.into_iter().chain(said) {
                 // The memories are read all the same.
                 drop(trouble::note(hook.home, &Trouble::notice(hook.env.now(), &notice)));
             }

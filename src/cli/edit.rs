@@ -1,17 +1,15 @@
 //! `edit`: change one entry, with flags or in an editor. Identity stays.
 
-use std::process::Command;
-
 use clap::Args;
 
 use super::app::{App, fields, json, one_line, record};
+use super::editor::Draft;
 use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
 use crate::model::{self, Change, Layer, Memory, State, Validity, differences};
 use crate::pipeline::by_hand;
 use crate::store::markdown::Document;
-use crate::text::words;
 
 /// Change one memory: with flags, or whole in your editor ($VISUAL, $EDITOR)
 #[derive(Debug, Args)]
@@ -94,6 +92,21 @@ fn changes(old: &Memory, new: &Memory) -> Vec<String> {
     lines.collect()
 }
 
+/// Opens an entry as Markdown, with remarks above it. Text that cannot be read back stays in its file, and the file is named.
+pub(super) fn in_editor(app: &App, old: &Memory, remarks: &[String]) -> Result<Memory> {
+    let mut document = Document::parse("", old.layer);
+    document.insert(old);
+    let above: String = remarks.iter().map(|r| format!("<!-- {} -->\n", r.replace("-->", "--"))).collect();
+    let draft = Draft::new("memory", &format!("{above}{}", document.render()))?;
+    let after = draft.edit(app)?;
+    let entry: String = after.split_inclusive('\n').filter(|line| !line.starts_with("<!--")).collect();
+    match one_entry(&entry, old) {
+        Ok(memory) => Ok(memory),
+        Err(what) => Err(Error::failure(format!("the edited entry cannot be read: {what}"))
+            .hint(format!("your text is kept in {}", draft.keep()?.display()))),
+    }
+}
+
 impl EditArgs {
     fn by_flags(&self, old: &Memory) -> Result<Memory> {
         let mut memory = old.clone();
@@ -129,36 +142,6 @@ impl EditArgs {
         Ok(memory)
     }
 
-    /// Opens the entry as Markdown. Text that cannot be read back stays in its file, and the file is named.
-    fn in_editor(&self, app: &App, old: &Memory) -> Result<Memory> {
-        let editor = app.env.var("VISUAL").or_else(|| app.env.var("EDITOR")).unwrap_or("vi");
-        let failed = |e: std::io::Error| Error::failure(format!("the editor's file cannot be used: {e}"));
-        let file = tempfile::Builder::new().prefix("memory-").suffix(".md").tempfile().map_err(failed)?;
-        let mut document = Document::parse("", old.layer);
-        document.insert(old);
-        let before = document.render();
-        std::io::Write::write_all(&mut file.as_file(), before.as_bytes()).map_err(failed)?;
-        let mut command = editor.split_whitespace();
-        let program = command.next().unwrap_or("vi");
-        let status = Command::new(program).args(command).arg(file.path()).status();
-        let status = status.map_err(|e| {
-            Error::new(Kind::Config, format!("the editor {program} cannot be started: {e}"))
-                .hint("set EDITOR, or use flags such as --summary")
-        })?;
-        if !status.success() {
-            return Err(Error::failure(format!("the editor ended with {status}, so nothing was changed")).hint("edit again, or use flags"));
-        }
-        let after = std::fs::read_to_string(file.path()).map_err(failed)?;
-        match one_entry(&after, old) {
-            Ok(memory) => Ok(memory),
-            Err(what) => {
-                let kept = file.into_temp_path().keep().map_err(|e| Error::failure(format!("the edited text could not be kept: {e}")))?;
-                Err(Error::failure(format!("the edited entry cannot be read: {what}"))
-                    .hint(format!("your text is kept in {}", kept.display())))
-            }
-        }
-    }
-
     fn has_flags(&self) -> bool {
         let texts = [&self.summary, &self.why, &self.topic, &self.kind, &self.layer, &self.state, &self.until];
         texts.iter().any(|t| t.is_some()) || self.pin.is_some() || !self.keyword.is_empty()
@@ -171,17 +154,11 @@ impl EditArgs {
         let memory = if self.has_flags() {
             self.by_flags(&entry.memory)?
         } else if app.ui.can_ask() {
-            self.in_editor(app, &entry.memory)?
+            in_editor(app, &entry.memory, &[])?
         } else {
             return Err(Error::new(Kind::Usage, "there is no terminal to edit at").hint("use flags such as --summary TEXT"));
         };
-        let texts =
-            [Some(&memory.summary), memory.reason.as_ref(), memory.topic.as_ref(), memory.rejected.as_ref(), memory.how_to_apply.as_ref()];
-        by_hand::refuse_secrets(texts.into_iter().flatten().chain(&memory.keywords))?;
-        if memory.summary.is_empty() || words::width(&memory.summary) > words::MAX_WIDTH {
-            return Err(Error::new(Kind::Usage, format!("a summary has 1 to {:.0} wide characters", words::MAX_WIDTH))
-                .hint("say it in one short line"));
-        }
+        by_hand::check(&memory)?;
         if memory == entry.memory {
             app.ui.unchanged();
             return Ok(());

@@ -25,7 +25,8 @@ use crate::store::peer;
 ///
 /// Of an export every line is checked before anything is stored; only `summary` must be there, and an `external_id` is given
 /// back with the new id. Rows of turns, {id, session, ts, speaker, text}, are kept for search --in turns. Of another tool's
-/// store the good rows come and the others are named. A CLAUDE.md is your own word; what any other tool states as a rule,
+/// store the good rows come and the others are named. Decisions, preferences and conventions of an export are given as
+/// unconfirmed until you confirm them in review, or with --trust. A CLAUDE.md is your own word; what any other tool states as a rule,
 /// liking or decision waits for you in review. What is already known is not added again.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
@@ -38,6 +39,9 @@ pub struct ImportArgs {
     /// Of a store with several projects, only this one [default: the one named like yours]
     #[arg(long, value_name = "PROJECT")]
     only: Option<String>,
+    /// The export is your own: its rules hold at once, and origins and pins stay as it says
+    #[arg(long)]
+    trust: bool,
 }
 
 /// Name of our own export for `--from`.
@@ -225,7 +229,10 @@ impl ImportArgs {
                     Some(id) => id,
                     None => app.env.new_id()?,
                 };
-                let memory = import::exported(&row.record, id, &app.env.now()).map_err(wrong)?;
+                let mut memory = import::exported(&row.record, id, &app.env.now()).map_err(wrong)?;
+                if !self.trust {
+                    import::distrust(&mut memory);
+                }
                 read.rows.push(Incoming { external_id: row.external_id, memory, doubts: Vec::new(), is_copy: true });
             }
         }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::app::{App, fields, nothing_yet, problem_line};
+use super::app::{App, fields, ids, nothing_yet, problem_line};
 use super::review;
 use super::ui::{count, paint, style};
 use crate::clipboard;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Problem, Result};
 use crate::model::{Change, Id};
 use crate::pipeline::staleness;
 use crate::recall::{self, Budget, Injection, Mode, Reason, Request};
@@ -56,21 +56,26 @@ impl InjectArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let request = self.request(app)?;
         let store = app.store()?;
-        let mut snapshots = trusted(app, &store)?;
+        let mut snapshots = app.snapshots(&store, false)?;
+        let announced = announce(app, &store, &snapshots);
+        hold_back(app, &store, &mut snapshots);
         let mut injection = inject(app, &snapshots, &request);
         if !injection.conflicts.is_empty() {
             let pairs = count(injection.conflicts.len(), "pair of memories disagrees", "pairs of memories disagree");
             app.ui.warn(&format!("{pairs}; both sides are shown as a question"));
             if app.ui.can_ask() && !self.print && review::settle_pairs(app, &store, &injection.conflicts)? {
-                snapshots = trusted(app, &store)?;
+                snapshots = app.snapshots(&store, false)?;
+                hold_back(app, &store, &mut snapshots);
                 injection = inject(app, &snapshots, &request);
             }
         }
-        for problem in snapshots.iter().flat_map(|s| &s.problems) {
+        // What was added or changed outside was announced.
+        let told = |p: &&Problem| p.code == "hand_edit" && p.file.ends_with(".md");
+        for problem in snapshots.iter().flat_map(|s| &s.problems).filter(|p| !told(p)) {
             app.ui.warn(&problem_line(&app.ui, problem));
         }
         if app.ui.wishes.json {
-            app.ui.object("inject", json_of(&injection));
+            app.ui.object("inject", json_of(&injection, &announced));
         } else if self.explain {
             self.explain(app, &snapshots, &injection);
         }
@@ -130,21 +135,39 @@ impl InjectArgs {
     }
 }
 
-/// What may be given: with `store.trust_hand_edits = false`, nothing that appeared or changed outside and was not adopted.
-fn trusted(app: &App, store: &Store) -> Result<Vec<Snapshot>> {
-    let mut snapshots = app.snapshots(store, false)?;
-    if !store.trust_hand_edits {
-        for snapshot in &mut snapshots {
-            let before = snapshot.entries.len();
-            snapshot.entries.retain(|e| !snapshot.hand_edits.contains(&e.memory.id));
-            let held = before - snapshot.entries.len();
-            if held > 0 {
-                let entries = count(held, "entry", "entries");
-                app.ui.warn(&format!("{entries} of {} appeared outside claude-mem and are held back: claude-mem review", snapshot.project));
-            }
+/// Says once what was added or changed outside, and gives its ids.
+fn announce(app: &App, store: &Store, snapshots: &[Snapshot]) -> Vec<Id> {
+    let mut said = Vec::new();
+    for snapshot in snapshots {
+        let Some(text) = recall::announce::announcement(snapshot, store.trust_hand_edits) else { continue };
+        app.ui.warn(&app.ui.foreign(&text));
+        said.extend(snapshot.unannounced.iter().cloned());
+        let noted = app.update(store, &snapshot.project, &mut |now| {
+            let mut plan = app.plan(now, "inject");
+            plan.changes.push(Change::Announced { ids: now.unannounced.clone() });
+            Ok(plan)
+        });
+        if let Err(error) = noted {
+            app.ui.detail(&format!("it will be said again: {error}"));
         }
     }
-    Ok(snapshots)
+    said
+}
+
+/// With `store.trust_hand_edits = false`, leaves out what appeared or changed outside and was not taken over.
+fn hold_back(app: &App, store: &Store, snapshots: &mut [Snapshot]) {
+    if store.trust_hand_edits {
+        return;
+    }
+    for snapshot in snapshots {
+        let before = snapshot.entries.len();
+        snapshot.entries.retain(|e| !snapshot.hand_edits.contains(&e.memory.id));
+        let held = before - snapshot.entries.len();
+        if held > 0 {
+            let entries = count(held, "entry", "entries");
+            app.ui.warn(&format!("{entries} of {} appeared outside claude-mem and are held back: claude-mem review", snapshot.project));
+        }
+    }
 }
 
 /// The text, with a word on memories that name files which changed since.
@@ -158,7 +181,7 @@ fn inject(app: &App, snapshots: &[Snapshot], request: &Request) -> Injection {
     }
 }
 
-fn json_of(injection: &Injection) -> serde_json::Map<String, Value> {
+fn json_of(injection: &Injection, announced: &[Id]) -> serde_json::Map<String, Value> {
     let items: Vec<Value> = injection.items.iter().map(|i| json!({"id": i.id, "why": i.why, "score": i.score, "size": i.size})).collect();
     let left_out: Vec<Value> = injection.left_out.iter().map(|l| json!({"id": l.id, "reason": l.reason.words()})).collect();
     let conflicts: Vec<Value> = injection.conflicts.iter().map(|(a, b)| json!([a, b])).collect();
@@ -167,6 +190,7 @@ fn json_of(injection: &Injection) -> serde_json::Map<String, Value> {
         ("items", items.into()),
         ("left_out", left_out.into()),
         ("conflicts", conflicts.into()),
+        ("announced", ids(announced)),
         ("size", injection.size().into()),
     ])
 }

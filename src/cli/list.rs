@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::app::{App, fields, json, layer_name, problem_line, record};
+use super::review::source;
 use super::ui::{Ui, count, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::MemoryRecord;
@@ -177,7 +178,17 @@ fn show(ui: &Ui, snapshot: &Snapshot, entry: &Entry) {
     row("scope", memory.scope.clone());
     row("branch", memory.branch.clone());
     row("keywords", Some(memory.keywords.join(", ")));
-    row("origin", Some(memory.origin.name().to_owned()));
+    row(
+        "origin",
+        Some(if memory.lane() == memory.origin.name() {
+            memory.lane().to_owned()
+        } else {
+            format!("{}, {}", memory.origin, source(memory))
+        }),
+    );
+    let outside = if snapshot.is_added(&memory.id) { "added outside claude-mem" } else { "changed outside claude-mem" };
+    row("outside", snapshot.hand_edits.contains(&memory.id).then(|| format!("{outside}, and not reviewed yet")));
+    row("trust", memory.is_unconfirmed().then(|| "imported, and nobody has confirmed it here; claude-mem review".to_owned()));
     row("session", memory.session.clone());
     row("created", memory.created.clone());
     if let Some(used) = snapshot.catalogue.memories.get(memory.id.as_str()) {

@@ -9,6 +9,7 @@ mod check;
 mod config;
 mod doctor;
 mod edit;
+mod editor;
 mod edits;
 mod export;
 mod forget;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 use crate::model::{Kind, Memory, State};
-use crate::pipeline::by_hand::{self, Pair};
+use crate::pipeline::review::{self, Item};
 use crate::recall::escape;
 use crate::store::Snapshot;
 use crate::text::words::{self, Language};
@@ -44,6 +44,7 @@ struct Words {
     todo: String,
     preference: String,
     convention: String,
+    unconfirmed: String,
     rejected: String,
     disputed: String,
     not: String,
@@ -75,21 +76,27 @@ impl Words {
             Section::Of(Kind::Todo) => &self.todo,
             Section::Of(Kind::Preference) => &self.preference,
             Section::Of(Kind::Convention) => &self.convention,
+            Section::Unconfirmed => &self.unconfirmed,
             Section::Rejected => &self.rejected,
         }
     }
 }
 
-/// Where a memory stands in a digest: what holds by kind, then what was turned down.
+/// Where a memory stands in a digest: what holds by kind, then what nobody here has confirmed, then what was turned down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Section {
     Of(Kind),
+    Unconfirmed,
     Rejected,
 }
 
 impl Section {
     fn of(memory: &Memory) -> Self {
-        if memory.state == State::Rejected { Self::Rejected } else { Self::Of(memory.kind) }
+        match memory.state {
+            State::Rejected => Self::Rejected,
+            _ if memory.is_unconfirmed() => Self::Unconfirmed,
+            _ => Self::Of(memory.kind),
+        }
     }
 }
 
@@ -139,13 +146,14 @@ fn short(words: &Words, memory: &Memory) -> String {
 }
 
 /// A pair that disagrees, a line each.
-fn both(words: &Words, pair: &Pair) -> [String; 2] {
+fn both(words: &Words, pair: &Item) -> impl Iterator<Item = String> {
     let side = |name: &str, memory: &Memory| format!("- {name} {}", short(words, memory).trim_start_matches("- "));
-    [side("old:", &pair.older), side("new:", &pair.newer)]
+    let older = pair.other.as_ref().map(|m| side("old:", m));
+    older.into_iter().chain([side("new:", &pair.memory)])
 }
 
 /// What is agreed about a subject: the best of `all` that match, grouped by kind, and the pairs among them that disagree.
-pub fn digest(project: &str, shown: &[Memory], all: usize, pairs: &[Pair], silent: bool) -> Result<String> {
+pub fn digest(project: &str, shown: &[Memory], all: usize, pairs: &[Item], silent: bool) -> Result<String> {
     let words = Words::of(shown)?;
     if shown.is_empty() {
         return Ok(words.nothing);
@@ -161,7 +169,7 @@ pub fn digest(project: &str, shown: &[Memory], all: usize, pairs: &[Pair], silen
         lines.extend(shown.iter().filter(|m| Section::of(m) == section).map(|m| short(&words, m)));
     }
     let is_shown = |memory: &Memory| shown.iter().any(|m| m.id == memory.id);
-    let mut pairs = pairs.iter().filter(|p| is_shown(&p.older) || is_shown(&p.newer)).peekable();
+    let mut pairs = pairs.iter().filter(|p| is_shown(&p.memory) || p.other.as_ref().is_some_and(is_shown)).peekable();
     if pairs.peek().is_some() {
         lines.push(format!("## {}", words.disputed));
         lines.extend(pairs.take(WAITING).flat_map(|pair| both(&words, pair)));
@@ -217,7 +225,7 @@ pub fn page(project: &str, snapshots: &[Snapshot], memories: &[&Memory], page: P
 fn waiting(words: &Words, snapshots: &[Snapshot], lines: &mut Vec<String>) {
     let mut rows = Vec::new();
     for snapshot in snapshots {
-        for pair in by_hand::pairs(snapshot) {
+        for pair in review::pairs(snapshot) {
             rows.extend(both(words, &pair));
         }
         for item in &snapshot.catalogue.review {

@@ -17,8 +17,9 @@ use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::Plan;
 use crate::model::{self, Id, Layer, Memory, RelationType};
-use crate::pipeline::by_hand::{self, Keep, Waiting, Wish};
+use crate::pipeline::by_hand::{self, Wish};
 use crate::pipeline::memory_tests::Gate;
+use crate::pipeline::review::{self, Decision, Keep};
 use crate::pipeline::search::Searcher;
 use crate::recall::search::{self, Hit, SearchOptions};
 use crate::store::identity::Here;
@@ -286,7 +287,7 @@ impl Desk<'_> {
         // Reading the projects for their open pairs is only worth it where one is touched.
         if shown.iter().any(|m| m.related(RelationType::Conflicts).next().is_some()) {
             for snapshot in self.snapshots(&store, &project)? {
-                pairs.extend(by_hand::pairs(&snapshot));
+                pairs.extend(review::pairs(&snapshot));
             }
         }
         let text = answer::digest(&project, &shown, all, &pairs, arguments.is_set("skip_greeting"))?;
@@ -396,19 +397,15 @@ impl Desk<'_> {
             return Err(nothing());
         }
         for snapshot in self.snapshots(&store, &project)? {
-            let Some(waiting) = by_hand::waiting(&snapshot, id) else { continue };
+            let Some(item) = review::find_asked(&snapshot, id) else { continue };
             let at = self.env.now();
             // Planned anew under the lock: somebody else may have decided meanwhile.
             let mut gate = Gate::of(&store, self.env, self.config, &snapshot.project)?;
-            gate.update(&snapshot.project, &mut |now| match by_hand::waiting(now, id) {
-                Some(Waiting::Pair(pair)) => Ok(by_hand::settle(now, &pair.older.id, &pair.newer.id, keep, &at)),
-                Some(Waiting::Candidate(item)) => by_hand::answer(now, &item, keep != Keep::Old, &at),
-                None => Err(nothing()),
-            })?;
-            return Ok(match waiting {
-                Waiting::Pair(pair) => format!("Settled: kept {} of {} (old) and {} (new).", keep.name(), pair.older.id, pair.newer.id),
-                Waiting::Candidate(item) if keep == Keep::Old => format!("Dropped {} for good.", item.id),
-                Waiting::Candidate(item) => format!("Kept {}.", item.id),
+            gate.update(&snapshot.project, &mut |now| review::decide::plan(now, &item, &Decision::Keep(keep), &at))?;
+            return Ok(match item.pair() {
+                Some((older, newer)) => format!("Settled: kept {} of {older} (old) and {newer} (new).", keep.name()),
+                None if keep == Keep::Old => format!("Dropped {} for good.", item.id),
+                None => format!("Kept {}.", item.id),
             });
         }
         Err(nothing())

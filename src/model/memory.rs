@@ -287,6 +287,24 @@ impl Memory {
         self.relations.iter().filter(move |r| r.kind == kind).map(|r| &r.id)
     }
 
+    /// Whose word it rests on: the hand or file it came from, else the weightiest speaker among its quotes; empty if nobody is
+    /// quoted. What tools and web pages say is the word of `tool`.
+    pub fn lane(&self) -> &'static str {
+        match self.origin {
+            Origin::Manual | Origin::Import => self.origin.name(),
+            // Speakers are declared in the order of their weight.
+            _ => self.evidence.iter().map(|e| e.speaker).min().map_or("", super::Speaker::name),
+        }
+    }
+
+    /// Whether it would be a rule that nobody stated here: it came in a file, its owner has not taken it over, and no
+    /// conversation has confirmed it since.
+    pub fn is_unconfirmed(&self) -> bool {
+        let rule = matches!(self.kind, Kind::Decision | Kind::Preference | Kind::Convention);
+        let said = |e: &Evidence| e.speaker == super::Speaker::User && e.session.is_some();
+        rule && self.origin == Origin::Import && !self.evidence.iter().any(said)
+    }
+
     /// The day it was said: that of its session, else when it was made.
     pub fn day(&self) -> Option<jiff::civil::Date> {
         [&self.session, &self.created].into_iter().flatten().find_map(|text| text.get(..10)?.parse().ok())

@@ -94,6 +94,8 @@ pub enum Change {
         newer: Id,
         /// `new`, `old`, `both` or `merged`.
         how: String,
+        /// What keeps the losing claim from coming back out of an older conversation.
+        tombstone: Option<Tombstone>,
     },
     /// Something for `review`.
     Ask(Box<ReviewItem>),
@@ -104,8 +106,13 @@ pub enum Change {
         /// What keeps the claim from coming back, if it was turned down for good.
         tombstone: Option<Tombstone>,
     },
-    /// The owner takes over what was added or changed outside (`trust_hand_edits = false`).
+    /// The owner has looked at what was added or changed outside, and takes it over as it stands.
     Accept {
+        /// The entries.
+        ids: Vec<Id>,
+    },
+    /// The owner was told that these were added or changed outside.
+    Announced {
         /// The entries.
         ids: Vec<Id>,
     },
@@ -130,6 +137,9 @@ pub struct Tombstone {
     pub exact: Vec<String>,
     /// RFC 3339; the store sets it to the time of the plan if it is empty.
     pub at: String,
+    /// It lost against another memory and was not thrown out: a conversation of a later day may say it again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
 }
 
 /// Something a person should decide; kept in `index.json` until answered.
@@ -214,6 +224,9 @@ pub struct MemoryRecord {
     pub confidence: Option<f64>,
     /// See [`Origin`].
     pub origin: String,
+    /// Whose word it rests on: `user`, `assistant`, `tool`, `manual`, `import`. Follows from origin and quotes.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub lane: String,
     /// `YYYY-MM-DD-xxxxxxxx`.
     pub session: Option<String>,
     /// RFC 3339.
@@ -261,6 +274,7 @@ impl MemoryRecord {
             relations: memory.relations.clone(),
             confidence: memory.confidence,
             origin: memory.origin.name().to_owned(),
+            lane: memory.lane().to_owned(),
             session: memory.session.clone(),
             created: memory.created.clone(),
             last_access: None,

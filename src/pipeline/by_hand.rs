@@ -1,5 +1,5 @@
-//! What a person decides about single memories: remember, forget, settle a pair, answer a candidate. Checks and plans, the
-//! same for commands and for the MCP server. Not here: committing, asking, printing.
+//! What a person does to single memories: remember, forget, edit. Checks and plans, the same for commands and for the MCP
+//! server. Not here: committing, asking, printing, and what waits for a decision (`review`).
 
 use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
@@ -95,8 +95,22 @@ pub fn refuse_secrets<'a>(mut texts: impl Iterator<Item = &'a String>) -> Result
     Ok(())
 }
 
+/// Checks a memory as a person has worded it.
+///
+/// # Errors
+/// [`Kind::Usage`] if it holds a secret, or its summary is empty or too long.
+pub fn check(memory: &Memory) -> Result<()> {
+    let texts =
+        [Some(&memory.summary), memory.reason.as_ref(), memory.topic.as_ref(), memory.rejected.as_ref(), memory.how_to_apply.as_ref()];
+    refuse_secrets(texts.into_iter().flatten().chain(&memory.keywords))?;
+    if memory.summary.is_empty() || words::width(&memory.summary) > words::MAX_WIDTH {
+        return Err(usage(format!("a summary has 1 to {:.0} wide characters", words::MAX_WIDTH), "say it in one short line"));
+    }
+    Ok(())
+}
+
 /// One line, single spaces.
-fn words_of(text: &str) -> String {
+pub fn words_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -141,7 +155,7 @@ pub fn clashes<'a>(near: impl Iterator<Item = &'a Memory>, memory: &Memory) -> V
 
 /// Whether the owner rejected this claim before.
 pub fn is_buried(snapshot: &Snapshot, memory: &Memory) -> bool {
-    snapshot.catalogue.tombstones.iter().any(|stone| duplicate::buried(&memory.summary, stone))
+    snapshot.catalogue.tombstones.iter().any(|stone| !stone.lost && duplicate::buried(&memory.summary, stone))
 }
 
 /// Plans to forget those of these memories that are in the project, the archive included; each leaves a tombstone.
@@ -164,99 +178,6 @@ pub fn drop_candidates(snapshot: &Snapshot, session: &str, at: &str) -> Vec<Chan
     of_session.map(|item| Change::Answer { id: item.id.clone(), tombstone: stone(item) }).collect()
 }
 
-/// What stays of two memories that disagree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// The newer one; of a candidate: keep it.
-    New,
-    /// The older one; of a candidate: drop it for good.
-    Old,
-    /// Both hold.
-    Both,
-}
-
-impl Keep {
-    /// Every choice.
-    pub const ALL: [Self; 3] = [Self::New, Self::Old, Self::Both];
-
-    /// The name used on the command line, in MCP and in the catalogue.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Old => "old",
-            Self::Both => "both",
-        }
-    }
-
-    /// The choice with this name.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|k| k.name() == text.trim())
-    }
-}
-
-/// Two memories that disagree, and why it is thought so.
-#[derive(Clone, Debug)]
-pub struct Pair {
-    /// The one that was there.
-    pub older: Memory,
-    /// The one that disagrees.
-    pub newer: Memory,
-    /// In one line.
-    pub reason: String,
-}
-
-/// The pairs that wait for a decision.
-pub fn pairs(snapshot: &Snapshot) -> Vec<Pair> {
-    let find = |id: &str| Id::parse(id).and_then(|id| snapshot.entry(&id)).map(|e| e.memory.clone());
-    let open = snapshot.catalogue.conflicts.iter().filter(|c| c.state == "pending");
-    open.filter_map(|c| Some(Pair { older: find(&c.older)?, newer: find(&c.newer)?, reason: c.reason.clone() })).collect()
-}
-
-/// What waits under an id.
-#[derive(Clone, Debug)]
-pub enum Waiting {
-    /// A pair, one of which has this id.
-    Pair(Box<Pair>),
-    /// A candidate.
-    Candidate(Box<ReviewItem>),
-}
-
-/// What waits under an id, or under the beginning of one (4 characters or more).
-pub fn waiting(snapshot: &Snapshot, id: &str) -> Option<Waiting> {
-    let wanted = id.trim().to_ascii_lowercase();
-    let fits = |id: &Id| wanted.len() >= 4 && id.as_str().starts_with(&wanted);
-    if let Some(item) = snapshot.catalogue.review.iter().find(|item| fits(&item.id)) {
-        return Some(Waiting::Candidate(Box::new(item.clone())));
-    }
-    pairs(snapshot).into_iter().find(|p| fits(&p.newer.id) || fits(&p.older.id)).map(|p| Waiting::Pair(Box::new(p)))
-}
-
-/// Plans what was decided about a pair.
-pub fn settle(snapshot: &Snapshot, older: &Id, newer: &Id, keep: Keep, at: &str) -> Plan {
-    let mut plan = plan(snapshot, "resolve", at);
-    plan.changes.push(Change::Settle { older: older.clone(), newer: newer.clone(), how: keep.name().to_owned() });
-    plan
-}
-
-/// Plans what was decided about a candidate; one that is not kept leaves a tombstone. An item about an entry that is stored
-/// (a dependant of something replaced) asks whether that still holds.
-///
-/// # Errors
-/// If the candidate in `index.json` is no memory.
-pub fn answer(snapshot: &Snapshot, item: &ReviewItem, keep: bool, at: &str) -> Result<Plan> {
-    let memory = item.memory.to_memory(item.id.clone()).map_err(Error::failure)?;
-    let mut plan = plan(snapshot, "resolve", at);
-    let stone = (!keep).then(|| duplicate::tombstone_of(&memory, at));
-    let stored = Id::parse(&item.memory.id).filter(|id| *id != item.id && snapshot.entry(id).is_some());
-    let tombstone = stone.clone().filter(|_| stored.is_none());
-    plan.changes.push(Change::Answer { id: item.id.clone(), tombstone });
-    match stored {
-        Some(id) => plan.changes.extend((!keep).then_some(Change::Forget { id, tombstone: stone })),
-        None => plan.changes.extend(keep.then_some(Change::Add(memory))),
-    }
-    Ok(plan)
-}
-
-fn plan(snapshot: &Snapshot, command: &str, at: &str) -> Plan {
+pub(super) fn plan(snapshot: &Snapshot, command: &str, at: &str) -> Plan {
     Plan::new(&snapshot.project, snapshot.base.clone(), command, at)
 }

@@ -117,6 +117,14 @@ pub fn exported(record: &MemoryRecord, id: Id, now: &str) -> Result<Memory, Stri
     Ok(memory)
 }
 
+/// What a file says of itself proves nothing here: where a memory came from, that it matters, that it was said again.
+pub fn distrust(memory: &mut Memory) {
+    memory.origin = Origin::Import;
+    memory.pinned = false;
+    // A session would make a quote look like a later confirmation.
+    memory.evidence.iter_mut().for_each(|e| e.session = None);
+}
+
 /// What became of one memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {

@@ -13,6 +13,7 @@ pub mod known;
 pub mod life;
 pub mod memory_tests;
 pub mod prepare;
+pub mod review;
 pub mod search;
 pub mod settle;
 pub mod sources;

@@ -2,6 +2,7 @@
 //!
 //! Pure: the store's snapshots and the request decide every byte. Not here: the clipboard, receipts, hooks and MCP.
 
+pub mod announce;
 pub mod block;
 pub mod digest;
 pub mod escape;

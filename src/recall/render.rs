@@ -243,7 +243,9 @@ impl Frame<'_> {
         let section = Section::of(pick);
         let order = pick.members.iter().map(order).min()?;
         let text = match section {
-            Section::Topic | Section::Todos => words.memory(first),
+            // A prompt's few lines have no headings.
+            Section::Unconfirmed if self.mode == Mode::Matching => words.fill("unconfirmed_line", &[("text", &words.memory(first))]),
+            Section::Topic | Section::Todos | Section::Unconfirmed => words.memory(first),
             Section::Rejected => words.rejected(first, &memory.summary, memory.reason.as_deref()),
             Section::Disputed => words.disputed(&pick.members),
         };
@@ -267,6 +269,7 @@ impl Frame<'_> {
             Section::Topic => &row.topic,
             Section::Todos => self.words.phrase("todos"),
             Section::Rejected => self.words.phrase("rejected"),
+            Section::Unconfirmed => self.words.phrase("unconfirmed"),
             Section::Disputed => self.words.phrase("disputed"),
         };
         format!("\n## {name}\n")

@@ -250,6 +250,8 @@ pub enum Section {
     Todos,
     /// Turned down, with the reason.
     Rejected,
+    /// Would be a rule, and came out of a file: nobody here has stated it.
+    Unconfirmed,
     /// Undecided.
     Disputed,
 }
@@ -259,6 +261,7 @@ impl Section {
     pub fn of(pick: &Pick<'_>) -> Self {
         match pick.members.as_slice() {
             [known] if known.memory.state == State::Rejected => Self::Rejected,
+            [known] if known.memory.is_unconfirmed() => Self::Unconfirmed,
             [known] if known.memory.kind == Kind::Todo => Self::Todos,
             [_] => Self::Topic,
             _ => Self::Disputed,

@@ -131,7 +131,7 @@ pub fn clash(older: &Memory, newer: &Memory) -> Option<Clash> {
     let news = b.topic.difference(&a.topic).next().is_some() && (a.topic.difference(&b.topic).next().is_some() || leaves_behind(newer, &a));
     let about = shared.len() as f64 >= CHANGE_SHARE * a.topic.len().min(b.topic.len()) as f64;
     (changed && news && shared.len() >= 2 && about).then(|| Clash {
-        reason: format!("the newer one speaks of a change of {}", list(&shared)),
+        reason: "the newer one speaks of a change".to_owned(),
         changed,
         same_slot: false,
     })
@@ -195,7 +195,7 @@ fn opposite(a: &Claim, b: &Claim) -> Option<(String, bool)> {
             let enough = shared.len() >= 2 || (least == 1 && shared.iter().any(|t| is_name(t, &a.head) || is_name(t, &b.head)));
             let near = enough && shared.len() as f64 >= OPPOSITE_SHARE * least as f64 && !two_objects(&tx, &ty);
             if near && (!agree(polarity(&x), polarity(&y)) || keeps_and_removes(&x, &y)) {
-                return Some((format!("one affirms and one denies {}", list(&shared)), true));
+                return Some(("one affirms and one denies".to_owned(), true));
             }
         }
     }
@@ -246,7 +246,7 @@ fn other_number(a: &Claim, b: &Claim) -> Option<(String, bool)> {
             .map(|(n, u)| (number, n, u))
     })?;
     let (old, new, unit) = differs;
-    Some((format!("{} is {old}{unit} in one and {new}{unit} in the other", list(&shared)), true))
+    Some((format!("{old}{unit} in one and {new}{unit} in the other"), true))
 }
 
 /// Words left over on both sides must not be the subject: then the claims are about two things.
@@ -275,7 +275,7 @@ fn other_value(a: &Claim, b: &Claim) -> Option<(String, bool)> {
     }
     let (va, vb) = (value_in(&a.head, &only_a)?, value_in(&b.head, &only_b)?);
     let subject = a.words.first() == b.words.first() || (begins_with_verb(&a.head) && begins_with_verb(&b.head));
-    subject.then(|| (format!("{}: {va} in one, {vb} in the other", list(&shared)), true))
+    subject.then(|| (format!("{va} in one and {vb} in the other"), true))
 }
 
 /// The first of these words that stands in a value's place: right behind a verb of use, or a name by its look.
@@ -334,13 +334,8 @@ fn turned_down(older: &Memory, newer: &Memory, a: &Claim, b: &Claim) -> Option<C
     let option: BTreeSet<String> = topic_of(&without(folded.get(..end).unwrap_or_default(), VERDICT));
     let held: BTreeSet<String> = taken.words.iter().cloned().collect();
     (option.len() >= 2 && option.is_subset(&held)).then(|| Clash {
-        reason: format!("{} was turned down in one and holds in the other", list(&option)),
+        reason: "turned down in one and holds in the other".to_owned(),
         changed: says_change(newer),
         same_slot: true,
     })
-}
-
-/// At most four words of a set, for a reason.
-fn list(words: &BTreeSet<String>) -> String {
-    words.iter().take(4).map(String::as_str).collect::<Vec<_>>().join(", ")
 }

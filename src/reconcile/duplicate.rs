@@ -60,12 +60,17 @@ pub fn scope_of(memory: &Memory) -> String {
 /// Hashes that recognise a claim without keeping its text; `at` is empty.
 pub fn fingerprint(summary: &str) -> Tombstone {
     let Fingerprint { hash, tokens, exact } = Fingerprint::of(summary);
-    Tombstone { hash, tokens, exact, at: String::new() }
+    Tombstone { hash, tokens, exact, ..Tombstone::default() }
 }
 
 /// The tombstone of a memory that a person turned down at `at` (RFC 3339).
 pub fn tombstone_of(memory: &Memory, at: &str) -> Tombstone {
     Tombstone { at: at.to_owned(), ..fingerprint(&memory.summary) }
+}
+
+/// The tombstone of a memory that lost against another one at `at` (RFC 3339).
+pub fn lost(memory: &Memory, at: &str) -> Tombstone {
+    Tombstone { lost: true, ..tombstone_of(memory, at) }
 }
 
 /// Whether a claim is the one under the stone.

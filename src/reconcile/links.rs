@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Id, RelationType};
+use crate::model::{Id, Memory, RelationType};
 use crate::store::{Entry, Snapshot};
 use crate::text::links;
 
@@ -35,6 +35,16 @@ pub struct Edge<'a> {
     pub to: &'a Id,
     /// How.
     pub tie: Tie,
+}
+
+/// Whether a memory stands or falls with another one: by a relation, or by a link in its words.
+pub fn leans_on(memory: &Memory, other: &Memory) -> bool {
+    let texts = [memory.reason.as_deref(), memory.how_to_apply.as_deref(), Some(&memory.summary)];
+    let slug = links::slug(&other.summary);
+    let leads = |name: &str| Id::parse(name).as_ref() == Some(&other.id) || links::slug(name) == slug;
+    memory.id != other.id
+        && (memory.related(RelationType::DependsOn).any(|id| *id == other.id)
+            || texts.into_iter().flatten().flat_map(links::targets).any(leads))
 }
 
 /// All ties between the memories of some projects.

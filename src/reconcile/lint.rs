@@ -150,13 +150,18 @@ pub(super) fn proposal(memories: &[&Memory], kind: Kind, reason: impl Into<Cow<'
         Kind::Question { ask: Ask::TooLong } => "long",
         Kind::Question { ask: Ask::NoAlternative } => "alternative",
     };
+    let key = key(what, memories);
+    Proposal { key, ids: memories.iter().map(|m| m.id.clone()).collect(), kind, reason: reason.into() }
+}
+
+/// A stable name (16 hex digits) for a question about memories that say what they say.
+pub fn key(what: &str, memories: &[&Memory]) -> String {
     let mut hash = Sha256::new();
     hash.update(what);
     for memory in memories {
         hash.update(format!("\0{}\0{}", memory.id, words::fold(&tidy(&memory.summary))));
     }
-    let key = hash.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect();
-    Proposal { key, ids: memories.iter().map(|m| m.id.clone()).collect(), kind, reason: reason.into() }
+    hash.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect()
 }
 
 fn pattern(cell: &'static LazyLock<Option<Regex>>) -> Option<&'static Regex> {
@@ -338,7 +343,7 @@ pub fn changes(snapshot: &Snapshot, proposal: &Proposal) -> Vec<Change> {
 }
 
 /// Takes over the quotes, keywords and reasons of memories that say the same, and links to them.
-fn absorb(memory: &mut Memory, all: &[&Memory]) {
+pub fn absorb(memory: &mut Memory, all: &[&Memory]) {
     let own = memory.id.clone();
     for other in all.iter().filter(|m| m.id != own) {
         for mut evidence in other.evidence.iter().cloned() {
@@ -365,7 +370,7 @@ mod tests {
     use crate::model::Kind as Says;
     use crate::store::Entry;
 
-    fn key(summary: &str) -> String {
+    fn key_of(summary: &str) -> String {
         let memory = Memory::new(Id::from_bits(7), Layer::Working, Says::Decision, summary);
         let entries = vec![Entry::new(memory, "")];
         let found = lint(&Snapshot { entries, ..Snapshot::default() }, "2025-06-12");
@@ -374,9 +379,9 @@ mod tests {
 
     #[test]
     fn a_declined_question_is_known_again_until_the_text_changes() {
-        assert_eq!(key("Fix it later").len(), 16);
-        assert_eq!(key("Fix it later"), key("Remember: fix it  later"));
-        assert_ne!(key("Fix it later"), key("Change it later"));
-        assert_eq!(key("Retries stop after 3 tries"), "");
+        assert_eq!(key_of("Fix it later").len(), 16);
+        assert_eq!(key_of("Fix it later"), key_of("Remember: fix it  later"));
+        assert_ne!(key_of("Fix it later"), key_of("Change it later"));
+        assert_eq!(key_of("Retries stop after 3 tries"), "");
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::conflict::{Clash, clash, says_change};
 use super::neighbours::Neighbours;
 use super::todo::{self, Closes};
-use super::{Outcome, ReconcileContext, duplicate, is_global, is_live, review_item};
+use super::{Outcome, ReconcileContext, duplicate, is_global, is_live, links, review_item};
 use crate::error::Result;
 use crate::extract::ground::Verdict;
 use crate::model::memory::RelationType;
@@ -334,17 +334,8 @@ impl<'a> Merge<'a> {
     fn dependants(&mut self) -> Result<()> {
         let mut found = Vec::new();
         for gone in &self.out.superseded {
-            let slug = self.look(gone).map(|m| fold(&m.summary)).unwrap_or_default();
-            let leans = |m: &&&Memory| {
-                let text = fold(
-                    &[m.reason.as_deref(), m.how_to_apply.as_deref(), Some(&m.summary)].into_iter().flatten().collect::<Vec<_>>().join(" "),
-                );
-                m.id != *gone
-                    && m.state == State::Valid
-                    && (m.related(RelationType::DependsOn).any(|id| id == gone)
-                        || text.contains(&format!("[[{gone}]]"))
-                        || (!slug.is_empty() && text.contains(&format!("[[{slug}]]"))))
-            };
+            let Some(gone) = self.look(gone) else { continue };
+            let leans = |m: &&&Memory| m.state == State::Valid && links::leans_on(m, gone);
             found.extend(self.stored.iter().filter(leans).map(|m| (*m).clone()));
         }
         for dependant in found {

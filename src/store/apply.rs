@@ -40,7 +40,7 @@ fn missing(id: &Id, project: &str) -> Error {
 
 impl Draft {
     /// Starts from what is on disk: entries typed by hand get ids, and the catalogue learns what was edited outside.
-    pub(super) fn begin(project: Project, at: &str, trust: bool, new_id: &dyn Fn() -> Result<Id>) -> Result<Self> {
+    pub(super) fn begin(project: Project, at: &str, new_id: &dyn Fn() -> Result<Id>) -> Result<Self> {
         let mut draft = Self {
             project,
             at: at.to_owned(),
@@ -55,7 +55,7 @@ impl Draft {
         let edited: Vec<String> = draft.project.markdown().into_iter().filter(|f| draft.project.is_edited(f)).collect();
         let gone = |file: &String| !layout::is_archive(file) && !draft.project.raw.contains_key(file);
         if !edited.is_empty() || draft.project.catalogue.files.keys().any(gone) {
-            draft.take_edits(&edited, trust, new_id)?;
+            draft.take_edits(&edited, new_id)?;
             draft.took_edits = true;
         }
         Ok(draft)
@@ -104,7 +104,7 @@ impl Draft {
     }
 
     /// Brings ids and catalogue up to files that were edited outside.
-    fn take_edits(&mut self, edited: &[String], trust: bool, new_id: &dyn Fn() -> Result<Id>) -> Result<()> {
+    fn take_edits(&mut self, edited: &[String], new_id: &dyn Fn() -> Result<Id>) -> Result<()> {
         for file in edited {
             self.project.parse(file);
         }
@@ -142,13 +142,23 @@ impl Draft {
                 let Some(id) = &view.entry.id else { continue };
                 let known = old.remove(id.as_str());
                 let digest = digest(view.text);
-                let changed = known.as_ref().is_none_or(|k| k.digest != digest || k.held) && !self.project.rebuilt;
+                let changed = known.as_ref().is_none_or(|k| k.digest != digest) && !self.project.rebuilt;
                 if changed {
                     self.hand_edits.push(id.clone());
                 }
-                // Quotes can be checked only while they stand as they were written.
-                let edited = known.as_ref().map_or(changed, |k| k.edited || (changed && k.digest != digest));
-                let known = MemoryUse { digest, edited, held: changed && !trust, ..known.unwrap_or_default() };
+                let known = known.unwrap_or_default();
+                let was = if known.held { known.was.clone() } else { known.digest.clone() };
+                // What was changed back is as it was accepted.
+                let held = (known.held || changed) && was != digest;
+                let known = MemoryUse {
+                    // Quotes can be checked only while they stand as they were written.
+                    edited: known.edited || changed,
+                    announced: known.announced && held && !changed,
+                    was: if held { was } else { String::new() },
+                    held,
+                    digest,
+                    ..known
+                };
                 catalogue.memories.insert(id.to_string(), place(&view.entry.memory, file, known));
                 catalogue.link(id, &view.entry.memory.keywords);
             }
@@ -195,7 +205,10 @@ impl Draft {
                 Ok(())
             }
             Change::Conflict { older, newer, reason, supersedes } => self.conflict(older, newer, reason, *supersedes),
-            Change::Settle { older, newer, how } => self.settle(older, newer, how),
+            Change::Settle { older, newer, how, tombstone } => {
+                self.bury(tombstone.as_ref());
+                self.settle(older, newer, how)
+            }
             Change::Ask(item) => {
                 let review = &mut self.project.catalogue.review;
                 review.retain(|r| r.id != item.id);
@@ -209,10 +222,17 @@ impl Draft {
             }
             Change::Accept { ids } => {
                 for id in ids {
-                    if let Some(known) = self.project.catalogue.memories.get_mut(id.as_str()) {
-                        known.held = false;
-                    }
+                    let summary = self.title(Some(id));
+                    self.note(id, &summary);
                 }
+                self.each(ids, |known| {
+                    (known.held, known.announced) = (false, false);
+                    known.was.clear();
+                });
+                Ok(())
+            }
+            Change::Announced { ids } => {
+                self.each(ids, |known| known.announced = known.held);
                 Ok(())
             }
             Change::Decline { keys } => {
@@ -227,6 +247,16 @@ impl Draft {
                     None => sessions.push(record.clone()),
                 }
                 Ok(())
+            }
+        }
+    }
+
+    /// Changes what the catalogue knows of these entries, as far as they are there.
+    fn each(&mut self, ids: &[Id], change: impl Fn(&mut MemoryUse)) {
+        let memories = &mut self.project.catalogue.memories;
+        for id in ids {
+            if let Some(known) = memories.get_mut(id.as_str()) {
+                change(known);
             }
         }
     }
@@ -392,9 +422,12 @@ impl Draft {
     fn bury(&mut self, tombstone: Option<&Tombstone>) {
         let Some(new) = tombstone else { return };
         let tombstones = &mut self.project.catalogue.tombstones;
-        if tombstones.iter().all(|t| t.hash != new.hash) {
-            let at = if new.at.is_empty() { self.at.clone() } else { new.at.clone() };
-            tombstones.push(Tombstone { at, ..new.clone() });
+        let at = if new.at.is_empty() { self.at.clone() } else { new.at.clone() };
+        match tombstones.iter_mut().find(|t| t.hash == new.hash) {
+            // What lost and is now thrown out, or lost once more.
+            Some(known) if known.lost => *known = Tombstone { at, ..new.clone() },
+            Some(_) => {}
+            None => tombstones.push(Tombstone { at, ..new.clone() }),
         }
     }
 

@@ -88,9 +88,15 @@ pub struct MemoryUse {
     /// First 16 hex digits of the SHA-256 of the entry's text as last written or accepted: tells a hand edit.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub digest: String,
-    /// Added or changed outside and not yet accepted by its owner (`trust_hand_edits = false`).
+    /// Added or changed outside, and its owner has not looked at it; with `trust_hand_edits = false` it is held back.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
+    /// Of what is `held`: the digest it had when it was last written or accepted; empty if it was not there.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub was: String,
+    /// Of what is `held`: its owner was told.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub announced: bool,
     /// Changed by hand after it was written, so its quotes cannot be checked any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,

@@ -9,6 +9,7 @@ mod archive;
 mod backup;
 pub mod catalogue;
 pub mod disk;
+mod earlier;
 mod history;
 pub mod identity;
 pub mod index;
@@ -99,8 +100,11 @@ pub struct Snapshot {
     pub entries: Vec<Entry>,
     /// Entries that cannot be read as memories.
     pub unreadable: Vec<Text>,
-    /// Memories added or changed outside claude-mem and not accepted yet; with `trust_hand_edits = false` they are held back.
+    /// Memories added or changed outside claude-mem that their owner has not looked at; with `trust_hand_edits = false` they
+    /// are held back.
     pub hand_edits: Vec<Id>,
+    /// Those of them that their owner has not been told of.
+    pub unannounced: Vec<Id>,
     /// What Markdown does not hold.
     pub catalogue: Catalogue,
     /// Blocks that could not be parsed, entries that changed outside, and the like.
@@ -114,6 +118,11 @@ impl Snapshot {
     pub fn is_edited(&self, memory: &Memory) -> bool {
         let marked = self.catalogue.memories.get(memory.id.as_str()).map(|known| known.edited);
         marked.is_some_and(|marked| marked || self.hand_edits.contains(&memory.id))
+    }
+
+    /// Whether an entry that was added or changed outside was not there before.
+    pub fn is_added(&self, id: &Id) -> bool {
+        self.catalogue.memories.get(id.as_str()).is_none_or(|known| known.held && known.was.is_empty())
     }
 
     /// The entry with this id.
@@ -299,7 +308,7 @@ impl Store {
     ) -> Result<(Snapshot, Snapshot)> {
         layout::check_name(project)?;
         let project = read::read(&self.home, project, self.wait)?;
-        let mut draft = Draft::begin(project, at, self.trust_hand_edits, new_id)?;
+        let mut draft = Draft::begin(project, at, new_id)?;
         let before = draft.snapshot();
         let plan = make_plan(&before)?;
         Ok((before, self.foreseen(&mut draft, &plan)?))
@@ -334,7 +343,7 @@ impl Store {
     /// Begins with a project as it is. What was typed or changed by hand is taken in as a commit of its own, which `undo` walks
     /// over: so it is not taken back with the next change, and ids once given stay.
     fn take_in(&self, lock: &Lock, project: read::Project, at: &str, new_id: &dyn Fn() -> Result<Id>) -> Result<Draft> {
-        let mut draft = Draft::begin(project, at, self.trust_hand_edits, new_id)?;
+        let mut draft = Draft::begin(project, at, new_id)?;
         if !draft.took_edits {
             return Ok(draft);
         }
@@ -375,7 +384,7 @@ impl Store {
             return Ok(receipt);
         }
         // Bookkeeping alone (use, progress of a transcript) is no step that a person would want back.
-        let quiet = plan.changes.iter().all(|c| matches!(c, Change::Touch { .. } | Change::Session(_)));
+        let quiet = plan.changes.iter().all(|c| matches!(c, Change::Touch { .. } | Change::Announced { .. } | Change::Session(_)));
         let manifest = Manifest {
             command: plan.command.clone(),
             at: plan.at.clone(),

@@ -1,5 +1,5 @@
-//! Reading the little that a hook needs: the two lasting files, and of the catalogue only conflicts, hits and what is held
-//! back. No digests, so nothing can be planned on it; no transient notes; nothing is written.
+//! Reading the little that a hook needs: the two lasting files, and of the catalogue conflicts, hits, and what tells a hand
+//! edit. No digests of files, so nothing can be planned on it; no transient notes; nothing is written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,12 +7,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::catalogue::{Catalogue, ConflictRecord, MemoryUse};
-use super::journal::Stamp;
+use super::catalogue::{Catalogue, ConflictRecord, FileRecord, MemoryUse};
+use super::journal::{Stamp, sha256};
 use super::layout::{self, INDEX, LONG_TERM, WORKING};
 use super::markdown::Document;
 use super::{Entry, Snapshot, Store, read};
 use crate::error::{Error, Result};
+use crate::model::Id;
 
 /// The files that decide what a hook says of a project.
 const FILES: [&str; 3] = [WORKING, LONG_TERM, INDEX];
@@ -21,6 +22,7 @@ const FILES: [&str; 3] = [WORKING, LONG_TERM, INDEX];
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Few {
+    files: BTreeMap<String, FileRecord>,
     memories: BTreeMap<String, Use>,
     conflicts: Vec<ConflictRecord>,
 }
@@ -29,7 +31,10 @@ struct Few {
 #[serde(default)]
 struct Use {
     hits: u64,
+    digest: String,
     held: bool,
+    was: String,
+    announced: bool,
 }
 
 impl Store {
@@ -61,6 +66,14 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
     if is_link(&folder) {
         return Ok(snapshot);
     }
+    let few = match bytes(&folder.join(INDEX))?.map(|bytes| serde_json::from_slice::<Few>(&bytes)) {
+        Some(Ok(few)) => Some(few),
+        Some(Err(e)) => {
+            snapshot.problems.push(read::problem("catalogue", format!("{name}/{INDEX}"), format!("it cannot be read: {e}")));
+            None
+        }
+        None => None,
+    };
     for file in [WORKING, LONG_TERM] {
         let (Some(layer), Some(bytes)) = (layout::layer_of(file), bytes(&folder.join(file))?) else { continue };
         let shown = format!("{name}/{file}");
@@ -69,26 +82,28 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
             continue;
         };
         let document = Document::parse(text, layer);
+        let known = |id: &Id| few.as_ref().and_then(|few| few.memories.get(id.as_str()));
+        // Digests of entries are taken only where the file is not as it was written last.
+        let edited = few.as_ref().is_some_and(|few| few.files.get(file).is_none_or(|ours| ours.sha256 != sha256(&bytes)));
         for view in document.entries().filter(|v| v.entry.readable) {
-            if view.entry.id.is_some() {
+            if let Some(id) = &view.entry.id {
+                let fresh = edited && known(id).is_none_or(|k| k.digest != read::digest(view.text));
+                if fresh || known(id).is_some_and(|k| k.held && !k.announced) {
+                    snapshot.unannounced.push(id.clone());
+                }
                 snapshot.entries.push(Entry::of(&view, &shown));
             } else {
                 snapshot.problems.push(read::problem("no_id", shown.clone(), "typed by hand; it gets its id at the next change"));
             }
         }
     }
-    if let Some(bytes) = bytes(&folder.join(INDEX))? {
-        match serde_json::from_slice::<Few>(&bytes) {
-            Ok(few) => snapshot.catalogue = catalogue(few),
-            Err(e) => snapshot.problems.push(read::problem("catalogue", format!("{name}/{INDEX}"), format!("it cannot be read: {e}"))),
-        }
-    }
+    snapshot.catalogue = few.map(catalogue).unwrap_or_default();
     Ok(snapshot)
 }
 
 fn catalogue(few: Few) -> Catalogue {
     let memories = few.memories.into_iter().filter(|(_, u)| u.hits > 0 || u.held);
-    let memories = memories.map(|(id, u)| (id, MemoryUse { hits: u.hits, held: u.held, ..MemoryUse::default() })).collect();
+    let memories = memories.map(|(id, u)| (id, MemoryUse { hits: u.hits, held: u.held, was: u.was, ..MemoryUse::default() })).collect();
     Catalogue { memories, conflicts: few.conflicts, ..Catalogue::default() }
 }
 

@@ -306,17 +306,21 @@ impl Project {
         }
     }
 
-    /// Entries added or changed by hand and not accepted yet, in a file.
-    pub(super) fn hand_edits<'a>(&'a self, file: &'a str) -> impl Iterator<Item = View<'a>> {
+    fn known(&self, view: &View<'_>) -> Option<&MemoryUse> {
+        view.entry.id.as_ref().and_then(|id| self.catalogue.memories.get(id.as_str()))
+    }
+
+    /// Entries of a file that were added or changed by hand since the last commit.
+    pub(super) fn fresh_edits<'a>(&'a self, file: &'a str) -> impl Iterator<Item = View<'a>> {
         let edited = self.is_edited(file) && !self.rebuilt;
-        let document = self.documents.get(file);
-        document.into_iter().flat_map(Document::entries).filter(move |view| {
-            let known = view.entry.id.as_ref().and_then(|id| self.catalogue.memories.get(id.as_str()));
-            match known {
-                Some(known) => known.held || (edited && known.digest != digest(view.text)),
-                None => edited,
-            }
-        })
+        let document = self.documents.get(file).filter(|_| edited);
+        document.into_iter().flat_map(Document::entries).filter(|view| self.known(view).is_none_or(|k| k.digest != digest(view.text)))
+    }
+
+    /// Entries of a file that were added or changed by hand earlier, and that their owner has not looked at.
+    fn held<'a>(&'a self, file: &'a str) -> impl Iterator<Item = (View<'a>, &'a MemoryUse)> {
+        let views = self.documents.get(file).into_iter().flat_map(Document::entries);
+        views.filter_map(|view| self.known(&view).filter(|k| k.held).map(|known| (view, known)))
     }
 
     /// What planning works on. The catalogue is left for the caller to give or to copy.
@@ -346,11 +350,16 @@ impl Project {
                     }
                 }
             }
-            let edits: Vec<Option<Id>> = self.hand_edits(&file).map(|v| v.entry.id.clone()).collect();
+            let edits: Vec<Option<Id>> = self.fresh_edits(&file).map(|v| v.entry.id.clone()).collect();
+            for (view, known) in self.held(&file).filter(|(view, _)| !edits.contains(&view.entry.id)) {
+                snapshot.hand_edits.extend(view.entry.id.clone());
+                snapshot.unannounced.extend(view.entry.id.clone().filter(|_| !known.announced));
+            }
             if !edits.is_empty() {
                 let text = if edits.len() == 1 { "1 entry was".to_owned() } else { format!("{} entries were", edits.len()) };
                 snapshot.problems.push(problem("hand_edit", shown, format!("{text} added or changed outside claude-mem")));
             }
+            snapshot.unannounced.extend(edits.iter().flatten().cloned());
             snapshot.hand_edits.extend(edits.into_iter().flatten());
         }
         let lost = |id: &str, file: &String| !layout::is_archive(file) && !seen.contains(id) && !unclear.contains(file);

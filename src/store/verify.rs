@@ -115,7 +115,7 @@ impl<'a> Known<'a> {
 fn check_project(project: &Project, known: &Known<'_>, problems: &mut Vec<Problem>) {
     let mut places: BTreeMap<&Id, String> = BTreeMap::new();
     let marked = project.catalogue.memories.iter().filter(|(_, m)| m.edited).filter_map(|(id, _)| Id::parse(id));
-    let changed = project.documents.keys().flat_map(|file| project.hand_edits(file)).filter_map(|v| v.entry.id.clone());
+    let changed = project.documents.keys().flat_map(|file| project.fresh_edits(file)).filter_map(|v| v.entry.id.clone());
     let edited: BTreeSet<Id> = marked.chain(changed.filter(|id| project.catalogue.memories.contains_key(id.as_str()))).collect();
     for (file, document) in &project.documents {
         let shown = format!("{}/{file}", project.name);
@@ -143,7 +143,7 @@ fn check_project(project: &Project, known: &Known<'_>, problems: &mut Vec<Proble
             Some(raw) if raw.sha != record.sha256 && layout::is_archive(file) => {
                 problems.push(read::problem("hand_edit", place(), "the file was changed outside claude-mem"));
             }
-            Some(raw) if raw.sha != record.sha256 && project.hand_edits(file).next().is_none() => {
+            Some(raw) if raw.sha != record.sha256 && project.fresh_edits(file).next().is_none() => {
                 problems.push(read::problem("hand_edit", place(), "text outside the entries was changed outside claude-mem"));
             }
             Some(_) => {}

@@ -14,8 +14,9 @@ use claude_mem::extract::rules::Rules;
 use claude_mem::extract::{Known, Usage, refine};
 use claude_mem::model::plan::MemoryRecord;
 use claude_mem::model::{Change, Id, Memory, Plan, State};
-use claude_mem::pipeline::by_hand::{self, Keep, Wish};
+use claude_mem::pipeline::by_hand::{self, Wish};
 use claude_mem::pipeline::ingest::{Run, ingest};
+use claude_mem::pipeline::review::{self, Decision, Keep};
 use claude_mem::pipeline::sources::Sources;
 use claude_mem::reconcile::duplicate::Twins;
 use claude_mem::reconcile::{decay, lint, proposals};
@@ -168,11 +169,11 @@ impl Play {
                 vec![Change::Amend(memory)]
             }),
             Step::Resolve(n) => self.update(&|env, now| {
-                let (pairs, items, at) = (by_hand::pairs(now), &now.catalogue.review, env.now());
-                match (pairs.get(n % pairs.len().max(1)), items.get(n % items.len().max(1))) {
-                    (Some(pair), _) => by_hand::settle(now, &pair.older.id, &pair.newer.id, Keep::ALL[n % 3], &at),
-                    (None, Some(item)) => by_hand::answer(now, item, n % 2 == 0, &at).unwrap(),
-                    (None, None) => Plan::new(PROJECT, now.base.clone(), "resolve", at),
+                let at = env.now();
+                let items = review::queue(now, &env.today());
+                match items.get(n % items.len().max(1)) {
+                    Some(item) => review::decide::plan(now, item, &Decision::Keep(Keep::ALL[n % 3]), &at).unwrap(),
+                    None => Plan::new(PROJECT, now.base.clone(), "resolve", at),
                 }
             }),
             Step::Refine(n) => self.refine(*n),

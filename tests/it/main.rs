@@ -30,6 +30,7 @@ mod questions;
 mod readme;
 mod recall;
 mod reconcile;
+mod review;
 mod rules;
 mod search;
 mod staleness;

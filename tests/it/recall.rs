@@ -60,13 +60,19 @@ fn read_case(path: &Path) -> Case {
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
+/// A record as an extractor would have left it, where the case does not say.
+fn said_here(record: &MemoryRecord) -> MemoryRecord {
+    let origin = if record.origin.is_empty() { "claude" } else { &record.origin };
+    MemoryRecord { origin: origin.to_owned(), ..record.clone() }
+}
+
 fn snapshot(project: &str, records: &[MemoryRecord]) -> Snapshot {
     let mut catalogue = Catalogue::default();
     let entry = |record: &MemoryRecord| {
         let id = Id::parse(&record.id).unwrap_or_else(|| panic!("no id: {:?}", record.id));
         let uses = MemoryUse { hits: record.hits, last_access: record.last_access.clone(), ..MemoryUse::default() };
         catalogue.memories.insert(record.id.clone(), uses);
-        Entry::new(record.to_memory(id).unwrap(), format!("{project}/working-memory.md"))
+        Entry::new(said_here(record).to_memory(id).unwrap(), format!("{project}/working-memory.md"))
     };
     let entries = records.iter().map(entry).collect();
     Snapshot { project: project.to_owned(), entries, catalogue, ..Snapshot::default() }

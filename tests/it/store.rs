@@ -104,7 +104,7 @@ fn every_change_has_its_effect() {
     assert_eq!((s.catalogue.conflicts[0].state.as_str(), s.catalogue.conflicts[0].supersedes), ("pending", true));
     assert_eq!(s.catalogue.keywords["支付"].len(), 3);
 
-    commit(&store, "p", vec![Change::Settle { older: id(1), newer: id(2), how: "new".into() }]);
+    commit(&store, "p", vec![Change::Settle { older: id(1), newer: id(2), how: "new".into(), tombstone: None }]);
     let s = store.snapshot("p").unwrap();
     let old = &s.entry(&id(1)).unwrap().memory;
     assert_eq!((old.state, old.relations[0].kind), (State::Superseded, RelationType::SupersededBy));

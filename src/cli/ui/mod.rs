@@ -1,6 +1,7 @@
 //! The only printer. Data goes to stdout, everything else to stderr; foreign text is made safe for a terminal here.
 
 pub mod bar;
+pub mod columns;
 pub mod diff;
 pub mod wrap;
 
@@ -131,6 +132,11 @@ impl Ui {
     /// Whether stdout is a terminal: then foreign text is sanitised and layout may be pretty.
     pub fn on_terminal(&self) -> bool {
         self.stdout_terminal
+    }
+
+    /// Cells of a line on stdout; `None` off a terminal.
+    pub fn width(&self) -> Option<usize> {
+        self.stdout_width
     }
 
     /// Whether a person can be asked.

@@ -10,7 +10,7 @@ const CLOSING: &str = "，。、；：！？）》」』】〉”’…％,.;:!?
 const OPENING: &str = "（《「『【〈“‘([{";
 
 /// Characters and escape sequences of styles in order, each with the cells it takes.
-fn steps(text: &str) -> impl Iterator<Item = (&str, usize)> {
+pub(super) fn steps(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;

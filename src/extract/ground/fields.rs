@@ -149,7 +149,9 @@ fn another_day(text: &str, talk: &str, today: &str) -> bool {
 /// What a person rejected does not come back.
 pub(super) fn not_buried(draft: &mut Draft, scene: &Scene) -> Finding {
     let mine = Fingerprint::of(&draft.candidate.summary);
-    let stones = scene.context.tombstones.iter();
+    let day = scene.context.day;
+    // What lost against another memory may be said again on a later day; what was thrown out may not.
+    let stones = scene.context.tombstones.iter().filter(|s| !(s.lost && s.at.get(..10).is_some_and(|at| day > at)));
     let buried =
         stones.map(|s| Fingerprint { hash: s.hash.clone(), tokens: s.tokens.clone(), exact: s.exact.clone() }).any(|stone| mine.is(&stone));
     if buried { Finding::Refuse(Code::ETombstone) } else { Finding::Fine }

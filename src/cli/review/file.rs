@@ -1,0 +1,121 @@
+//! The queue as one file in the owner's editor.
+
+use super::{Queue, show};
+use crate::cli::app::{App, fields};
+use crate::cli::editor::Draft;
+use crate::cli::test::Tested;
+use crate::cli::ui::count;
+use crate::error::{Error, Result};
+use crate::model::plan::Plan;
+use crate::model::{Change, Memory};
+use crate::pipeline::by_hand::{self, Wish};
+use crate::pipeline::review::sheet::{self, Answers};
+use crate::pipeline::review::{Decision, Item, Keep, Matter, decide};
+use crate::store::{Snapshot, Store};
+
+/// Opens the queue, and carries out what the file says in the end.
+pub fn run(app: &App, store: &Store, queue: &Queue, tested: Tested) -> Result<()> {
+    if queue.items.is_empty() {
+        app.ui.say("nothing to review");
+        return Ok(());
+    }
+    let text = sheet::print(&queue.items, |item| about(app, queue.snapshot(item), item));
+    let draft = Draft::new("review", &text)?;
+    let answers = loop {
+        match sheet::read(&draft.edit(app)?, &queue.items) {
+            Ok(answers) => break answers,
+            Err(what) => {
+                let error = Error::failure(format!("the edited queue cannot be read, so nothing was changed: {what}"));
+                if !app.ui.can_ask() {
+                    return Err(error.hint(format!("your text is kept in {}", draft.keep()?.display())));
+                }
+                app.ui.fail(&error);
+                if !app.ui.confirm("open it again?")? {
+                    app.ui.say(&format!("your text is kept in {}", draft.keep()?.display()));
+                    return Ok(());
+                }
+            }
+        }
+    };
+    if answers.is_empty() {
+        app.ui.unchanged();
+        return Ok(());
+    }
+    let added = answers.added.iter().map(|text| new_memory(app, text)).collect::<Result<Vec<_>>>()?;
+    for (n, snapshot) in queue.snapshots.iter().enumerate() {
+        let mine = if n == 0 { added.as_slice() } else { &[] };
+        let touched = |item: &usize| queue.items.get(*item).is_some_and(|i| i.project == snapshot.project);
+        if mine.is_empty()
+            && !answers.decided.iter().map(|(item, _)| item).chain(answers.reworded.iter().map(|(item, _)| item)).any(touched)
+        {
+            continue;
+        }
+        tested.update(app, store, &snapshot.project, &mut |now| plan(app, now, queue, &answers, mine))?;
+    }
+    say(app, queue, &answers);
+    Ok(())
+}
+
+/// The comments above an item: why it waits, and what is known of each side.
+fn about(app: &App, snapshot: Option<&Snapshot>, item: &Item) -> Vec<String> {
+    let mut lines = vec![format!("{} ({})", show::headline(app, item), item.project)];
+    let side = |name: &str, memory: &Memory| {
+        let said = memory.evidence.first().map(|e| format!(", “{}”", e.quote)).unwrap_or_default();
+        let file = snapshot.and_then(|s| s.entry(&memory.id)).map(|e| format!(", {}:{}", e.file, e.line)).unwrap_or_default();
+        format!("  {name}{}, {}, {}{said}{file}", show::day(memory), memory.kind, show::source(memory))
+    };
+    match (&item.other, &item.matter) {
+        (Some(older), Matter::Conflict) => lines.extend([side("old: ", older), side("new: ", &item.memory)]),
+        (Some(other), Matter::Changed) => lines.extend([side("", &item.memory), format!("  before: {}", other.summary)]),
+        (Some(other), _) => lines.extend([side("", &item.memory), format!("  replaced: {}", other.summary)]),
+        (None, _) => lines.push(side("", &item.memory)),
+    }
+    lines
+}
+
+fn new_memory(app: &App, text: &str) -> Result<Memory> {
+    by_hand::memory(&Wish { text: text.to_owned(), ..Wish::default() }, app.env.new_id()?, &app.env.now())
+}
+
+/// Everything that the file says about one project, as one commit.
+fn plan(app: &App, now: &Snapshot, queue: &Queue, answers: &Answers, added: &[Memory]) -> Result<Plan> {
+    let mut plan = app.plan(now, "review");
+    let item = |n: usize| queue.items.get(n).filter(|item| item.project == now.project);
+    for (n, decision) in &answers.decided {
+        if let Some(item) = item(*n) {
+            plan.changes.extend(decide::plan(now, item, decision, &app.env.now())?.changes);
+        }
+    }
+    let reworded = answers.reworded.iter().filter(|(n, _)| item(*n).is_some());
+    // Words come first: what is settled afterwards keeps them.
+    plan.changes.splice(0..0, reworded.map(|(_, memory)| Change::Amend(memory.clone())));
+    for memory in added {
+        plan.changes.extend(by_hand::remember(now, memory, &app.env.now()).plan.changes);
+    }
+    Ok(plan)
+}
+
+fn say(app: &App, queue: &Queue, answers: &Answers) {
+    let number = |wanted: &dyn Fn(&Item, &Decision) -> bool| {
+        let found = answers.decided.iter().filter(|(n, decision)| queue.items.get(*n).is_some_and(|item| wanted(item, decision)));
+        found.count()
+    };
+    let rejected = number(&|item, d| {
+        matches!(d, Decision::Keep(Keep::Old) | Decision::Neither) && item.matter != Matter::Conflict || *d == Decision::Neither
+    });
+    let reworded = number(&|_, d| matches!(d, Decision::Merge(_))) + answers.reworded.len();
+    let settled = answers.decided.len() + answers.reworded.len() - rejected - reworded;
+    let parts: Vec<String> = [(settled, "kept"), (rejected, "rejected"), (reworded, "reworded"), (answers.added.len(), "added")]
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, verb)| format!("{n} {verb}"))
+        .collect();
+    let row = fields([
+        ("kept", settled.into()),
+        ("rejected", rejected.into()),
+        ("reworded", reworded.into()),
+        ("added", answers.added.len().into()),
+    ]);
+    let what = format!("{} of {}", parts.join(", "), count(queue.all, "item", "items"));
+    app.ui.done("review", row, ("done:", "do:"), &what);
+}
