@@ -156,15 +156,15 @@ impl<'a> App<'a> {
         Ok(receipt.seq)
     }
 
-    /// Plans and commits; plans again while others commit in between.
-    pub fn update(&self, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<Option<u64>> {
+    /// Plans and commits; plans again while others commit in between. Nothing is in the receipt of a dry run.
+    pub fn update(&self, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<Receipt> {
         if self.ui.wishes.dry_run {
             make(&store.snapshot(project)?)?;
-            return Ok(None);
+            return Ok(Receipt::default());
         }
         let receipt = store.update(project, &self.env.now(), &|| self.env.new_id(), make)?;
         self.announce(&receipt);
-        Ok(receipt.seq)
+        Ok(receipt)
     }
 
     /// Says once what was found added or changed outside.

@@ -10,7 +10,7 @@ use super::review;
 use super::ui::{count, paint, style};
 use crate::clipboard;
 use crate::error::{Error, Kind, Result};
-use crate::model::{Change, Id};
+use crate::model::Id;
 use crate::pipeline::staleness;
 use crate::recall::{self, Budget, Injection, Mode, Reason, Request};
 use crate::store::{self, LeftOut, Snapshot, Store};
@@ -205,11 +205,7 @@ fn receipt(app: &App, store: &Store, snapshots: &[Snapshot], request: &Request, 
         for snapshot in snapshots {
             let mine: Vec<_> = injection.items.iter().filter(|i| snapshot.entry(&i.id).is_some()).map(|i| i.id.clone()).collect();
             if !mine.is_empty() {
-                app.update(store, &snapshot.project, &mut |now| {
-                    let mut plan = app.plan(now, "inject");
-                    plan.changes.push(Change::Touch { ids: mine.clone() });
-                    Ok(plan)
-                })?;
+                store.note_access(&snapshot.project, &line.at, &mine)?;
             }
         }
         Ok(())

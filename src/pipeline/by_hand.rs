@@ -115,7 +115,7 @@ pub struct Noted {
 pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> Noted {
     let mut plan = plan(snapshot, "remember", at);
     let all: Vec<&Memory> = snapshot.entries.iter().map(|e| &e.memory).collect();
-    let near = Neighbours::of(all.iter().copied()).near(memory);
+    let near = Neighbours::around(memory, all.iter().copied()).near(memory);
     let near = || near.iter().filter_map(|at| all.get(*at).copied());
     let known = near().find(|m| m.state == State::Valid && duplicate::same(m, memory)).map(|m| m.id.clone());
     if let Some(id) = &known {

@@ -9,6 +9,7 @@ use super::journal::{FileSwap, Stamp};
 use super::layout::{self, INDEX};
 use super::markdown::{Document, tidy};
 use super::read::{Project, Raw, digest, place};
+use super::{Entry, Snapshot};
 use crate::error::{Error, Result};
 use crate::model::{Change, Evidence, Id, Layer, Memory, Plan, RelationType, Tombstone};
 
@@ -23,6 +24,8 @@ pub(super) struct Draft {
     touched: BTreeSet<String>,
     /// Memories that were written, moved or removed.
     pub(super) ids: BTreeSet<Id>,
+    /// Memories whose use was counted.
+    used: BTreeSet<Id>,
     pub(super) adopted: Vec<Id>,
     pub(super) hand_edits: Vec<Id>,
     pub(super) notices: Vec<String>,
@@ -44,6 +47,7 @@ impl Draft {
             at: at.to_owned(),
             touched: BTreeSet::new(),
             ids: BTreeSet::new(),
+            used: BTreeSet::new(),
             adopted: Vec::new(),
             hand_edits: Vec::new(),
             notices: Vec::new(),
@@ -59,9 +63,10 @@ impl Draft {
         Ok(draft)
     }
 
-    /// The summary of an entry in a file that was parsed.
+    /// The summary of an entry that the catalogue knows, in a file that was parsed.
     pub(super) fn title(&self, id: Option<&Id>) -> String {
-        let found = id.and_then(|id| self.project.documents.values().find_map(|d| d.get(id)));
+        let file = id.and_then(|id| self.project.catalogue.memories.get(id.as_str())).map(|known| &known.file);
+        let found = file.and_then(|f| self.project.documents.get(f)).zip(id).and_then(|(d, id)| d.get(id));
         found.map(|memory| memory.summary.clone()).unwrap_or_default()
     }
 
@@ -185,6 +190,7 @@ impl Draft {
                 for id in ids {
                     if let Some(known) = self.project.catalogue.memories.get_mut(id.as_str()) {
                         known.held = false;
+                        self.used.insert(id.clone());
                     }
                 }
                 Ok(())
@@ -309,6 +315,7 @@ impl Draft {
         if let Some(known) = self.project.catalogue.memories.get_mut(id.as_str()) {
             known.hits += 1;
             known.last_access = Some(self.at.clone());
+            self.used.insert(id.clone());
         }
     }
 
@@ -320,6 +327,7 @@ impl Draft {
                     known.hits += 1;
                     // RFC 3339 of one machine sorts by time but for a change of zone, which a day of use survives.
                     known.last_access = known.last_access.take().max(Some(access.at.clone()));
+                    self.used.insert(id.clone());
                 }
             }
         }
@@ -371,6 +379,27 @@ impl Draft {
             let at = if new.at.is_empty() { self.at.clone() } else { new.at.clone() };
             tombstones.push(Tombstone { at, ..new.clone() });
         }
+    }
+
+    /// The memories that were written or counted, as they stand now, and the ids of those that are in no everyday file any more.
+    pub(super) fn outcome(&mut self) -> (Snapshot, Vec<Id>) {
+        let ids: BTreeSet<Id> = self.ids.union(&self.used).cloned().collect();
+        let mut part = Snapshot { project: self.project.name.clone(), ..Snapshot::default() };
+        for id in &ids {
+            if let Some(known) = self.project.catalogue.memories.get(id.as_str()).filter(|m| !layout::is_archive(&m.file)) {
+                part.hand_edits.extend(known.held.then(|| id.clone()));
+                part.catalogue.memories.insert(id.to_string(), known.clone());
+            }
+        }
+        let files: BTreeSet<String> = part.catalogue.memories.values().map(|known| known.file.clone()).collect();
+        for file in &files {
+            self.project.parse(file);
+            let views = self.project.documents.get(file).into_iter().flat_map(|d| d.find(&ids));
+            let shown = format!("{}/{file}", self.project.name);
+            part.entries.extend(views.map(|v| Entry { memory: v.entry.memory.clone(), file: shown.clone(), line: v.line }));
+        }
+        let gone = ids.into_iter().filter(|id| part.entry(id).is_none()).collect();
+        (part, gone)
     }
 
     /// What has to be written: changed Markdown files, then the catalogue; nothing if nothing changed.

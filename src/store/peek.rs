@@ -69,6 +69,7 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
             continue;
         };
         let document = Document::parse(text, layer);
+        read::read_entries(&document);
         for view in document.entries().filter(|v| v.entry.readable) {
             if view.entry.id.is_some() {
                 snapshot.entries.push(Entry::of(&view, &shown));
