@@ -138,11 +138,8 @@ fn scalar(value: &str) -> Option<Option<String>> {
 fn is_odd(text: &str) -> bool {
     let (mut third, mut second) = (0, 0);
     text.bytes().any(|b| {
-        let odd = match (third, second, b) {
-            (_, _, 0..=0x1f | 0x7f) | (_, 0xc2, 0x80..=0x9f) => true,
-            (0xe2, 0x80, 0xa8 | 0xa9) | (0xef, 0xbb, 0xbf) => true,
-            _ => false,
-        };
+        let odd =
+            matches!((third, second, b), (_, _, 0..=0x1f | 0x7f) | (_, 0xc2, 0x80..=0x9f) | (0xe2, 0x80, 0xa8 | 0xa9) | (0xef, 0xbb, 0xbf));
         (third, second) = (second, b);
         odd
     })
