@@ -396,7 +396,7 @@ impl Draft {
             self.project.parse(file);
             let views = self.project.documents.get(file).into_iter().flat_map(|d| d.find(&ids));
             let shown = format!("{}/{file}", self.project.name);
-            part.entries.extend(views.map(|v| Entry { memory: v.entry.memory.clone(), file: shown.clone(), line: v.line }));
+            part.entries.extend(views.map(|v| Entry::of(&v, &shown)));
         }
         let gone = ids.into_iter().filter(|id| part.entry(id).is_none()).collect();
         (part, gone)
