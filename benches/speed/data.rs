@@ -99,17 +99,28 @@ impl Dice {
         usize::try_from((z ^ (z >> 31)) % below as u64).unwrap_or_default()
     }
 
-    /// A few words, now and then an identifier that stands nowhere else.
+    /// A few words out of some thousands, common ones more often; now and then an identifier that stands nowhere else.
     fn words(&mut self, count: usize) -> String {
         let word = |dice: &mut Self| {
             let word = WORDS[dice.roll(WORDS.len())];
-            if dice.roll(4) == 0 { format!("{word}_{}", dice.roll(100_000)) } else { word.to_owned() }
+            match dice.roll(8) {
+                0 => format!("{word}_{}", dice.roll(100_000)),
+                1 | 2 => word.to_owned(),
+                // Three letters in front: words that begin alike count as one for the search of neighbours.
+                _ => format!("{}{word}", &WORDS[dice.roll(WORDS.len())][..3]),
+            }
         };
         (0..count).map(|_| word(self)).collect::<Vec<_>>().join(" ")
     }
 
+    /// The same in Chinese: set terms, and pairs of three thousand characters.
     fn terms(&mut self, count: usize) -> String {
-        (0..count).map(|_| TERMS[self.roll(TERMS.len())]).collect()
+        let letter = |dice: &mut Self| u32::try_from(dice.roll(3000)).ok().and_then(|n| char::from_u32(0x4e00 + n)).unwrap_or('中');
+        let term = |dice: &mut Self| match dice.roll(4) {
+            0 => TERMS[dice.roll(TERMS.len())].to_owned(),
+            _ => [letter(dice), letter(dice)].iter().collect(),
+        };
+        (0..count).map(|_| term(self)).collect()
     }
 
     fn either(&mut self, chinese: bool, count: usize) -> String {
@@ -148,7 +159,7 @@ pub fn memory(n: usize) -> String {
 pub fn conversation(n: usize) -> String {
     let said = |i: usize| {
         let mut dice = Dice((n * 100 + i) as u64);
-        let user = if i % 2 == 0 {
+        let user = if i.is_multiple_of(2) {
             format!("Let's keep the {} of {n}{i} in {}, because it is simpler.", dice.words(1), dice.words(1))
         } else {
             format!("我们决定第{n}{i}号{}用{}，因为更简单。", dice.terms(2), dice.words(1))

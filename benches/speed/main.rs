@@ -9,7 +9,6 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
-    clippy::panic,
     clippy::print_stdout,
     reason = "a bench plays the user, and shows what it measured"
 )]
@@ -52,7 +51,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let wanted = Wanted::of(&arguments);
-    println!("{:>7}  {:<34} {:>10} {:>10} {:>9}  target", "n", "what", "median", "least", "x base");
+    println!("{:>7}  {:<34} {:>10} {:>10} {:>8} {:>9}  target", "n", "what", "median", "least", "cpu ms", "x base");
     let mut missed = 0;
     for size in &wanted.sizes {
         let world = World::new(&wanted.program, *size, wanted.rounds);
