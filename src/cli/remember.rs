@@ -64,7 +64,7 @@ impl RememberArgs {
             app.project_to_write(&store)?
         };
         let (mut known, mut disagrees) = (None, Vec::new());
-        let receipt = app.update(&store, &project, &mut |snapshot| {
+        let receipt = app.change(&store, &project, &mut |snapshot| {
             let noted = by_hand::remember(snapshot, &memory, &app.env.now());
             (known, disagrees) = (noted.known, noted.disagrees);
             Ok(noted.plan)
