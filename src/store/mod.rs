@@ -312,7 +312,8 @@ impl Store {
         }
         let before = draft.project.base();
         draft.apply(plan)?;
-        let used = access::noted(&self.home, &plan.project);
+        // A plan without changes writes nothing, not even that something was used.
+        let used = if plan.changes.is_empty() { Vec::new() } else { access::noted(&self.home, &plan.project) };
         draft.count(&used);
         let swaps = draft.swaps()?;
         let (part, gone) = draft.outcome();
