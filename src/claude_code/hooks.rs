@@ -21,9 +21,13 @@ use crate::pipeline::staleness;
 use crate::recall::search::{self, Hit, SearchOptions};
 use crate::recall::{self, Budget, Request};
 use crate::repo::Repo;
+use crate::store::index::Index;
 use crate::store::{self, Entry, GLOBAL, LeftOut, Snapshot, Store, disk, identity, layout};
 use crate::text::words::Language;
 use crate::text::{tags, tokens};
+
+/// The command that brings the index up to date.
+const INDEX: &[&str] = &["reindex", "--update"];
 
 /// How long a hook waits for somebody who is writing.
 const WAIT: std::time::Duration = std::time::Duration::from_millis(300);
@@ -33,6 +37,9 @@ const RESTED: i64 = 30 * 60;
 
 /// Memories that a receipt names as left out, at most.
 const RECEIPT: usize = 50;
+
+/// Bytes of memories that a hook reads and indexes itself; more is done by a process of its own, for which nobody waits.
+const SMALL: u64 = 192 << 10;
 
 /// Characters of a prompt that are searched for; a person's question stands in the first ones.
 const PROMPT: usize = 2000;
@@ -210,10 +217,13 @@ fn language(config: &Config) -> Option<Language> {
     }
 }
 
-/// What a session is told at its start. Kept in a file until the memories, the day or the settings change.
+/// What a session is told at its start. Kept in a file until the memories or the settings change, or one of them lapses.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Told {
     key: String,
+    /// From this day, `YYYY-MM-DD`, up to and with the other it would be the same; empty: for ever.
+    made: String,
+    holds: String,
     text: String,
     ids: Vec<Id>,
     left_out: Vec<LeftOut>,
@@ -223,19 +233,22 @@ struct Told {
 
 fn told(hook: Hook<'_>, place: &Place) -> Result<Told> {
     let (store, today) = (&place.store, hook.env.today());
-    let mut key = format!("{};{today};{};{};", env!("CARGO_PKG_VERSION"), hook.config.text("inject.language"), store.trust_hand_edits);
+    let mut key = format!("{};{};{};", env!("CARGO_PKG_VERSION"), hook.config.text("inject.language"), store.trust_hand_edits);
     key.extend(place.names().map(|name| format!("{name}:{}", store.stamp(name))));
     let folder = layout::state(hook.home).join("cache");
     let file = folder.join(format!("start-{}.json", place.name()));
     let kept = std::fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Told>(&bytes).ok());
     let repo = place.repo(hook);
     let same_files = |k: &Told| repo.as_ref().is_none_or(|repo| staleness::still(&k.files, repo));
-    if let Some(kept) = kept.filter(|k| k.key == key && same_files(k)) {
+    let same_day = |k: &Told| k.made <= today && (k.holds.is_empty() || today <= k.holds);
+    if let Some(kept) = kept.filter(|k| k.key == key && same_day(k) && same_files(k)) {
         return Ok(kept);
     }
     let snapshots = place.names().map(|name| lasting(hook, store, name)).collect::<Result<Vec<Snapshot>>>()?;
     let refs: Vec<&Snapshot> = snapshots.iter().collect();
-    let request = Request { budget: Budget::HOOK, language: language(hook.config), ..Request::new(today) };
+    let ends = refs.iter().flat_map(|s| &s.entries).filter_map(|e| e.memory.validity.until_date());
+    let mut holds = ends.filter(|day| *day >= today.as_str()).min().unwrap_or_default().to_owned();
+    let request = Request { budget: Budget::HOOK, language: language(hook.config), ..Request::new(&today) };
     let mut injection = recall::inject(&refs, &request);
     let mut files = BTreeMap::new();
     if let Some(repo) = &repo {
@@ -243,12 +256,15 @@ fn told(hook: Hook<'_>, place: &Place) -> Result<Told> {
         files = staleness::stamps(memories.iter().copied(), repo);
         let aged = staleness::aged(memories, repo, &request.today);
         if !aged.is_empty() {
+            // It says how many days old they are.
+            holds.clone_from(&today);
             injection = recall::inject(&refs, &Request { aged, ..request });
         }
     }
     let left_out = injection.left_out.iter().take(RECEIPT).map(|l| LeftOut { id: l.id.clone(), why: l.reason.words().to_owned() });
     let left_out = left_out.collect();
-    let told = Told { key, ids: injection.items.into_iter().map(|i| i.id).collect(), left_out, text: injection.text, files };
+    let ids = injection.items.into_iter().map(|i| i.id).collect();
+    let told = Told { key, made: today, holds, ids, left_out, text: injection.text, files };
     if !told.text.is_empty()
         && let Ok(bytes) = serde_json::to_vec(&told)
     {
@@ -256,6 +272,14 @@ fn told(hook: Hook<'_>, place: &Place) -> Result<Told> {
         drop(disk::create_dir(&folder).and_then(|()| disk::write_cache(&file, &bytes)));
     }
     Ok(told)
+}
+
+/// Makes ready what the next session in a folder is told, so that it need not wait for that.
+///
+/// # Errors
+/// If the memories cannot be read.
+pub fn prepare(hook: Hook<'_>, cwd: &Path) -> Result<()> {
+    told(hook, &Place::find(hook, cwd)?).map(drop)
 }
 
 /// The lasting memories of a project. What was typed by hand since gets its id first, so that it counts from the first look
@@ -308,6 +332,11 @@ fn start(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) -> 
             worker::start(hook.env, hook.home)?;
         }
     }
+    // Where the index was lost, it is made while the first prompt is being typed.
+    let names: Vec<String> = place.names().map(str::to_owned).collect();
+    if Index::at_hand(hook.home, &names, SMALL, hook.env.timestamp().as_nanosecond()).is_ok_and(|near| near.len() < names.len()) {
+        worker::detach(hook.env, hook.home, INDEX)?;
+    }
     let told = told?;
     receipt(hook, place, Event::SessionStart, input, &told.text, &told.ids, &told.left_out)
 }
@@ -349,10 +378,20 @@ fn prompt(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) ->
         return Ok(());
     }
     let given = session::read(hook.home, &input.session).given;
-    let names: Vec<String> = place.names().map(str::to_owned).collect();
+    let all: Vec<String> = place.names().map(str::to_owned).collect();
+    let now = hook.env.timestamp().as_nanosecond();
+    // Without an index yet, a large project has nothing to say to this prompt; to the next one it has.
+    let names = match Index::at_hand(hook.home, &all, SMALL, now) {
+        Ok(names) => names,
+        // What is wrong with the index is dealt with, and said, by the search itself.
+        Err(_) => all.clone(),
+    };
+    if names.len() < all.len() {
+        worker::detach(hook.env, hook.home, INDEX)?;
+    }
     let options =
         SearchOptions { limit: recall::digest::MATCHES, hold_back: !place.store.trust_hand_edits, ..SearchOptions::new(hook.env.today()) };
-    let open = || Searcher::open(&place.store, &names, hook.env.timestamp().as_nanosecond());
+    let open = || Searcher::open(&place.store, &names, now);
     let mut searcher = open()?;
     if !searcher.unnamed.is_empty() {
         searcher.unnamed.iter().try_for_each(|name| lasting(hook, &place.store, name).map(drop))?;

@@ -20,20 +20,28 @@ pub const COMMAND: &str = "hook-worker";
 /// How long a second reader waits for the first one to end before it leaves the queue to it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Starts the reader as a process of its own that outlives this one and holds nothing of it.
+/// Starts the reader.
 ///
 /// # Errors
 /// If it cannot be started.
 pub fn start(env: &Env, home: &Path) -> Result<()> {
+    detach(env, home, &[COMMAND])
+}
+
+/// Starts a command of ours as a process of its own that outlives this one and holds nothing of it.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn detach(env: &Env, home: &Path, arguments: &[&str]) -> Result<()> {
     let mut command = Command::new(env.program()?);
-    command.arg("--home").arg(home).arg(COMMAND).env(INTERNAL, "1").current_dir(home);
+    command.arg("--home").arg(home).args(arguments).env(INTERNAL, "1").current_dir(home);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     // DETACHED_PROCESS and CREATE_NO_WINDOW (Windows, process creation flags): no console flashes up.
     #[cfg(windows)]
     std::os::windows::process::CommandExt::creation_flags(&mut command, 0x0000_0008 | 0x0800_0000);
-    command.spawn().map(drop).map_err(|e| Error::failure(format!("the reader in the background cannot be started: {e}")))
+    command.spawn().map(drop).map_err(|e| Error::failure(format!("`{}` cannot be started in the background: {e}", arguments.join(" "))))
 }
 
 /// What bounds a run.

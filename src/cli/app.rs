@@ -156,15 +156,20 @@ impl<'a> App<'a> {
         Ok(receipt.seq)
     }
 
-    /// Plans and commits; plans again while others commit in between.
+    /// Plans and commits; plans again while others commit in between. Gives the number of the commit.
     pub fn update(&self, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<Option<u64>> {
+        Ok(self.change(store, project, make)?.seq)
+    }
+
+    /// The same with the whole receipt; that of a dry run is empty.
+    pub fn change(&self, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<Receipt> {
         if self.ui.wishes.dry_run {
             make(&store.snapshot(project)?)?;
-            return Ok(None);
+            return Ok(Receipt::default());
         }
         let receipt = store.update(project, &self.env.now(), &|| self.env.new_id(), make)?;
         self.announce(&receipt);
-        Ok(receipt.seq)
+        Ok(receipt)
     }
 
     /// Says once what was found added or changed outside.

@@ -216,7 +216,7 @@ fn work(app: &App) -> Result<usize> {
         let stopped = outcome.failure.or_else(|| outcome.sessions.into_iter().find_map(|s| s.failure));
         match stopped.or_else(|| outcome.unreadable.into_iter().next().map(|(_, error)| error)) {
             Some(error) => Err(error),
-            None => Ok(()),
+            None => hooks::prepare(Hook { env: app.env, config: &app.config, home: &app.home }, &item.cwd),
         }
     };
     let path = backend::ledger_of(&app.home);

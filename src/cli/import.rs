@@ -344,6 +344,8 @@ fn report(app: &App, report: &Report) {
             what.push_str(&text);
         }
     };
+    let confirm = rows.iter().zip(&planned.fates).filter(|(row, fate)| **fate == Fate::Added && row.memory.is_unconfirmed()).count();
+    say(confirm, format!("; {confirm} of them to confirm in review"));
     say(known, format!(", {known} already known"));
     say(buried, format!(", {buried} turned down before"));
     say(waits, format!("; {} in review, as rules in words that are not yours", count(waits, "waits", "wait")));

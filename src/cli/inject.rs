@@ -229,11 +229,7 @@ fn receipt(app: &App, store: &Store, snapshots: &[Snapshot], request: &Request, 
         for snapshot in snapshots {
             let mine: Vec<_> = injection.items.iter().filter(|i| snapshot.entry(&i.id).is_some()).map(|i| i.id.clone()).collect();
             if !mine.is_empty() {
-                app.update(store, &snapshot.project, &mut |now| {
-                    let mut plan = app.plan(now, "inject");
-                    plan.changes.push(Change::Touch { ids: mine.clone() });
-                    Ok(plan)
-                })?;
+                store.note_access(&snapshot.project, &line.at, &mine)?;
             }
         }
         Ok(())

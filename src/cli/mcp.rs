@@ -1,6 +1,5 @@
 //! `mcp`: the server that Claude Code starts.
 
-use std::cell::RefCell;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,7 +7,7 @@ use clap::Args;
 use super::app::App;
 use crate::claude_code::{self, hooks};
 use crate::error::Result;
-use crate::mcp::{self, Desk, Place};
+use crate::mcp::{self, Desk, Kept, Place};
 
 /// Serve memories to Claude Code over MCP (stdio); called by Claude Code, not by people
 ///
@@ -27,6 +26,7 @@ impl McpArgs {
             (_, true) => Some(claude_code::IGNORE),
             _ => None,
         };
+        let off_projects = app.config.list("hooks.off_projects");
         let desk = Desk {
             env: app.env,
             config: &app.config,
@@ -34,7 +34,8 @@ impl McpArgs {
             place: Place { key: flag.or_else(|| app.env.var("CLAUDE_MEM_PROJECT_KEY").map(str::to_owned)), folder: folder.clone() },
             off: &off,
             log: &|line| app.ui.detail(&app.ui.foreign(line)),
-            seen: RefCell::default(),
+            is_off: &|project| off_projects.iter().any(|name| name == project),
+            kept: Kept::default(),
         };
         mcp::serve(&desk, std::io::stdin(), app.ui.raw())
     }

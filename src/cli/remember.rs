@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::app::{App, fields, json, one_line, record};
+use super::app::{App, fields, json, one_line};
 use super::ui::{paint, style};
 use crate::error::Result;
 use crate::model::Memory;
@@ -64,7 +64,7 @@ impl RememberArgs {
             app.project_to_write(&store)?
         };
         let (mut known, mut disagrees) = (None, Vec::new());
-        app.update(&store, &project, &mut |snapshot| {
+        let receipt = app.change(&store, &project, &mut |snapshot| {
             let noted = by_hand::remember(snapshot, &memory, &app.env.now());
             (known, disagrees) = (noted.known, noted.disagrees);
             Ok(noted.plan)
@@ -77,14 +77,20 @@ impl RememberArgs {
             app.ui.line(&format!("would remember {}", one_line(&app.ui, &memory)));
             return Ok(());
         }
-        let (snapshot, entry) = app.find(&store, id.as_str())?;
+        let record = receipt.records.iter().find(|r| r.id == id.as_str());
         if app.ui.wishes.json {
-            app.ui.object("remember", fields([("memories", json(&[record(&snapshot, &entry)])?), ("new", known.is_none().into())]));
+            app.ui.object(
+                "remember",
+                fields([("memories", json(&record.into_iter().collect::<Vec<_>>())?), ("new", known.is_none().into())]),
+            );
             return Ok(());
         }
         let verb = if known.is_some() { "already known" } else { "remembered" };
-        app.ui.line(&format!("{} {}", paint(style::GOOD, verb), one_line(&app.ui, &entry.memory)));
-        app.ui.line(&paint(style::DIM, &format!("in {}:{}", app.home.join(&entry.file).display(), entry.line)));
+        let stored = record.and_then(|r| r.to_memory(id.clone()).ok());
+        app.ui.line(&format!("{} {}", paint(style::GOOD, verb), one_line(&app.ui, stored.as_ref().unwrap_or(&memory))));
+        if let Some((file, line)) = record.and_then(|r| r.file.as_ref().zip(r.line)) {
+            app.ui.line(&paint(style::DIM, &format!("in {}:{line}", app.home.join(file).display())));
+        }
         Ok(())
     }
 }

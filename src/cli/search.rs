@@ -1,6 +1,6 @@
 //! `search`, `why-not` and `reindex`: finding memories, why one was not found, and the cache that makes it fast.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use clap::{Args, ValueEnum};
@@ -12,6 +12,7 @@ use super::list::{kind, layer};
 use super::turns;
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
+use crate::model::plan::MemoryRecord;
 use crate::model::{self, Id, Layer};
 use crate::pipeline::search::Searcher;
 use crate::recall::search::{Hit, SearchOptions, WhyNot, why_not};
@@ -146,7 +147,7 @@ impl SearchArgs {
         let Some(asked) = asked else {
             let hits = searcher.find(&query, &options)?;
             say(app, &searcher);
-            show(app, &query, &hits)?;
+            show(app, &store, &query, &hits)?;
             touch(app, &store, &hits);
             return Ok(());
         };
@@ -178,17 +179,22 @@ fn projects(app: &App, store: &Store, all: bool) -> Result<Vec<String>> {
     Ok(if project == GLOBAL { vec![project] } else { vec![project, GLOBAL.to_owned()] })
 }
 
-fn say(app: &App, searcher: &Searcher<'_>) {
+fn say(app: &App, searcher: &Searcher) {
     for note in searcher.notes() {
         app.ui.detail(&app.ui.foreign(&note));
     }
 }
 
-fn show(app: &App, query: &str, hits: &[Hit]) -> Result<()> {
+fn show(app: &App, store: &Store, query: &str, hits: &[Hit]) -> Result<()> {
     if app.ui.wishes.json {
         let mut rows = Vec::new();
+        // The index does not know lines: they move with every change above them.
+        let ids: BTreeSet<Id> = hits.iter().map(|h| h.id.clone()).collect();
+        let files: BTreeSet<&str> = hits.iter().filter_map(|h| h.record.file.as_deref()).collect();
+        let lines: BTreeMap<Id, u64> = files.into_iter().flat_map(|file| store.lines_of(file, &ids)).collect();
         for hit in hits {
-            let mut row = match to_json(&hit.record)? {
+            let line = lines.get(&hit.id).copied();
+            let mut row = match to_json(&MemoryRecord { line, ..hit.record.clone() })? {
                 Value::Object(row) => row,
                 _ => Map::new(),
             };
@@ -288,7 +294,11 @@ impl WhyNotArgs {
 ///
 /// The index is a cache: it follows the files by itself and is made anew when it is lost or damaged.
 #[derive(Debug, Args)]
-pub struct ReindexArgs {}
+pub struct ReindexArgs {
+    /// Only bring it up to date: write what is missing or has changed
+    #[arg(long)]
+    update: bool,
+}
 
 impl ReindexArgs {
     /// Runs it.
@@ -299,13 +309,18 @@ impl ReindexArgs {
             app.ui.say(&format!("{} to index", count(projects.len(), "project", "projects")));
             return Ok(());
         }
-        Index::renew(store.home())?;
+        if !self.update {
+            Index::renew(store.home())?;
+        }
         let index = Index::open(store.home())?;
+        index.retain(&projects)?;
         let mut written = 0;
         for project in &projects {
             written += index.refresh(&store, project, nanos(app))?.written;
         }
-        turns::reindex(&store)?;
+        if !self.update {
+            turns::reindex(&store)?;
+        }
         if app.ui.wishes.json {
             app.ui.object("reindex", fields([("projects", projects.len().into()), ("memories", written.into())]));
         } else {

@@ -50,8 +50,19 @@ pub struct Desk<'a> {
     pub off: &'a dyn Fn() -> Option<&'static str>,
     /// Where a line about each call goes.
     pub log: &'a dyn Fn(&str),
+    /// Whether the owner switched claude-mem off for a project.
+    pub is_off: &'a dyn Fn(&str) -> bool,
+    /// What is kept between calls.
+    pub kept: Kept,
+}
+
+/// What is kept between calls.
+#[derive(Default)]
+pub struct Kept {
     /// The files of each project as they were at the last look.
-    pub seen: RefCell<BTreeMap<String, Stamps>>,
+    seen: RefCell<BTreeMap<String, Stamps>>,
+    /// The open index. It keeps others from replacing a damaged one, so it is not kept for long: see [`Desk::rest`].
+    searcher: RefCell<Option<Searcher>>,
 }
 
 /// Name, size and time of every Markdown file of a project.
@@ -145,6 +156,11 @@ impl Desk<'_> {
         answer
     }
 
+    /// Lets go of what is only worth keeping while calls follow each other.
+    pub fn rest(&self) {
+        self.kept.searcher.take();
+    }
+
     /// Notes what an answer put in front of the model: after it was sent, so that nobody waits for it.
     pub fn note(&self, used: &Use) {
         let noted = self.store().and_then(|store| {
@@ -181,6 +197,19 @@ impl Desk<'_> {
 
     /// The project to read; it need not exist.
     fn project(&self, store: &Store) -> Result<String> {
+        self.if_on(self.meant(store)?)
+    }
+
+    /// A project, unless its owner keeps claude-mem out of it.
+    fn if_on(&self, project: String) -> Result<String> {
+        if (self.is_off)(&project) {
+            let hint = "the user did so, with hooks.off_projects; go on without memories";
+            return Err(usage("claude-mem is switched off here", hint));
+        }
+        Ok(project)
+    }
+
+    fn meant(&self, store: &Store) -> Result<String> {
         if let Some(key) = &self.place.key {
             return Ok(key.clone());
         }
@@ -246,10 +275,12 @@ impl Desk<'_> {
     /// Gives ids to what was typed by hand since the last look, so that a search finds it. Costs a look at the folder.
     fn take_in(&self, store: &Store, project: &str) -> Result<()> {
         let now = stamps(&store.home().join(project));
-        if self.seen.borrow().get(project) != Some(&now) {
-            self.snapshot(store, project)?;
+        if self.kept.seen.borrow().get(project) != Some(&now) {
+            if store.has_unnamed(project) {
+                self.snapshot(store, project)?;
+            }
             // What comes in meanwhile is noticed at the next call.
-            self.seen.borrow_mut().insert(project.to_owned(), now);
+            self.kept.seen.borrow_mut().insert(project.to_owned(), now);
         }
         Ok(())
     }
@@ -262,7 +293,7 @@ impl Desk<'_> {
         let store = self.store()?;
         let project = match arguments.text("project_key") {
             None => self.project(&store)?,
-            Some(key) if store.has_project(key) => key.to_owned(),
+            Some(key) if store.has_project(key) => self.if_on(key.to_owned())?,
             Some(key) => {
                 let there = named(&store)?.join(", ");
                 return Err(usage(format!("there is no project {}", answer::name(key)), format!("there are: {there}")));
@@ -274,9 +305,14 @@ impl Desk<'_> {
         }
         let mut options = SearchOptions::new(self.env.today());
         (options.limit, options.hold_back) = (search::CANDIDATES, !store.trust_hand_edits);
-        let searcher = Searcher::open(&store, &projects, self.env.timestamp().as_nanosecond())?;
+        let now = self.env.timestamp().as_nanosecond();
+        let searcher = match self.kept.searcher.take() {
+            Some(kept) => kept.again(&projects, now)?,
+            None => Searcher::open(&store, &projects, now)?,
+        };
         let mut hits = searcher.find(arguments.text("query").unwrap_or_default(), &options)?;
         searcher.notes().iter().for_each(|note| (self.log)(note));
+        self.kept.searcher.replace(Some(searcher));
         let least = arguments.number("min_confidence").unwrap_or_default();
         // What a person wrote carries no figure and counts as certain.
         hits.retain(|hit| hit.record.confidence.unwrap_or(1.0) >= least);

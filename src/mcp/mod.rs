@@ -10,14 +10,18 @@ mod desk;
 pub mod server;
 mod wire;
 
-pub use desk::{Desk, Place};
+pub use desk::{Desk, Kept, Place};
 
 use std::io::{Read, Write};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use rmcp::ServiceExt;
 
 use crate::error::{Error, Result};
+
+/// Without a call for this long, the desk lets go of what it keeps between calls.
+const REST: Duration = Duration::from_secs(1);
 
 /// Serves until the client closes the input; what it has asked for by then is still answered.
 ///
@@ -37,7 +41,16 @@ pub fn serve(desk: &Desk<'_>, input: impl Read + Send + 'static, output: impl Wr
         });
     });
     let protocol = protocol.map_err(|e| cannot("thread", e.to_string()))?;
-    for job in jobs {
+    loop {
+        let job = match jobs.recv_timeout(REST) {
+            Ok(job) => Ok(job),
+            Err(RecvTimeoutError::Timeout) => {
+                desk.rest();
+                jobs.recv()
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        let Ok(job) = job else { break };
         // Cancelled while it waited: then it is never begun.
         if job.reply.is_closed() {
             continue;

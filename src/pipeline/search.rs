@@ -8,8 +8,8 @@ use crate::store::index::{Doc, Index, Place};
 use crate::store::{Snapshot, Store};
 
 /// The memories of some projects, open for many queries.
-pub struct Searcher<'a> {
-    store: &'a Store,
+pub struct Searcher {
+    store: Store,
     projects: Vec<String>,
     source: RefCell<Source>,
     notes: RefCell<Vec<String>>,
@@ -23,13 +23,13 @@ enum Source {
     Whole(Vec<Whole>),
 }
 
-impl<'a> Searcher<'a> {
+impl Searcher {
     /// Opens the index and brings it up to date; an index that is damaged is made anew, and where none can be had the projects
     /// are read whole. `now` is the clock in nanoseconds since 1970.
     ///
     /// # Errors
     /// If the projects themselves cannot be read.
-    pub fn open(store: &'a Store, projects: &[String], now: i128) -> Result<Self> {
+    pub fn open(store: &Store, projects: &[String], now: i128) -> Result<Self> {
         let (mut notes, mut unnamed) = (Vec::new(), Vec::new());
         let source = match indexed(store, projects, now, &mut notes, &mut unnamed) {
             Ok(source) => source,
@@ -38,7 +38,33 @@ impl<'a> Searcher<'a> {
                 whole(store, projects)?
             }
         };
-        Ok(Self { store, projects: projects.to_vec(), source: RefCell::new(source), notes: RefCell::new(notes), unnamed })
+        Ok(Self { store: store.clone(), projects: projects.to_vec(), source: RefCell::new(source), notes: RefCell::new(notes), unnamed })
+    }
+
+    /// The same, for more queries later: what has changed since is taken in.
+    ///
+    /// # Errors
+    /// As [`Searcher::open`].
+    pub fn again(mut self, projects: &[String], now: i128) -> Result<Self> {
+        let mut unnamed = Vec::new();
+        let mut refresh = |index: &Index, project: &String| {
+            let done = index.refresh(&self.store, project, now);
+            unnamed.extend(done.as_ref().is_ok_and(|d| d.unnamed > 0).then(|| project.clone()));
+            done.is_ok()
+        };
+        let fresh = match &*self.source.borrow() {
+            Source::Index(index, known) if known == projects => projects.iter().all(|project| refresh(index, project)),
+            _ => false,
+        };
+        if !fresh {
+            let store = self.store.clone();
+            // Whoever holds an index keeps others from replacing it, and that may be what it needs.
+            drop(self);
+            return Self::open(&store, projects, now);
+        }
+        self.unnamed = unnamed;
+        self.notes.borrow_mut().clear();
+        Ok(self)
     }
 
     /// The memories that share words with a query, best first.
@@ -49,7 +75,7 @@ impl<'a> Searcher<'a> {
         let found = by(&self.source.borrow(), query, options);
         found.or_else(|error| {
             self.notes.borrow_mut().push(format!("searched without the index: {error}"));
-            let source = whole(self.store, &self.projects)?;
+            let source = whole(&self.store, &self.projects)?;
             // It failed once: the next process shall make it anew.
             if error.kind != Kind::Busy {
                 self.source.replace(Source::Whole(Vec::new()));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::Entry;
 use super::Snapshot;
 use super::access::{self, Access};
 use super::catalogue::{ConflictRecord, FileRecord, MemoryUse};
@@ -25,6 +26,8 @@ pub(super) struct Draft {
     touched: BTreeSet<String>,
     /// Memories that were written, moved or removed.
     pub(super) ids: BTreeSet<Id>,
+    /// Memories whose use was counted.
+    used: BTreeSet<Id>,
     pub(super) adopted: Vec<Id>,
     pub(super) hand_edits: Vec<Id>,
     pub(super) notices: Vec<String>,
@@ -46,6 +49,7 @@ impl Draft {
             at: at.to_owned(),
             touched: BTreeSet::new(),
             ids: BTreeSet::new(),
+            used: BTreeSet::new(),
             adopted: Vec::new(),
             hand_edits: Vec::new(),
             notices: Vec::new(),
@@ -61,9 +65,10 @@ impl Draft {
         Ok(draft)
     }
 
-    /// The summary of an entry in a file that was parsed.
+    /// The summary of an entry that the catalogue knows, in a file that was parsed.
     pub(super) fn title(&self, id: Option<&Id>) -> String {
-        let found = id.and_then(|id| self.project.documents.values().find_map(|d| d.get(id)));
+        let file = id.and_then(|id| self.project.catalogue.memories.get(id.as_str())).map(|known| &known.file);
+        let found = file.and_then(|f| self.project.documents.get(f)).zip(id).and_then(|(d, id)| d.get(id));
         found.map(|memory| memory.summary.clone()).unwrap_or_default()
     }
 
@@ -224,6 +229,7 @@ impl Draft {
                 for id in ids {
                     let summary = self.title(Some(id));
                     self.note(id, &summary);
+                    self.used.insert(id.clone());
                 }
                 self.each(ids, |known| {
                     (known.held, known.announced) = (false, false);
@@ -365,12 +371,15 @@ impl Draft {
         if let Some(known) = self.project.catalogue.memories.get_mut(id.as_str()) {
             known.hits += 1;
             known.last_access = Some(self.at.clone());
+            self.used.insert(id.clone());
         }
     }
 
     /// Counts the uses that readers noted since the last commit.
     pub(super) fn count(&mut self, used: &[Access]) {
         access::count(&mut self.project.catalogue, used);
+        let known = &self.project.catalogue.memories;
+        self.used.extend(used.iter().flat_map(|access| &access.ids).filter(|id| known.contains_key(id.as_str())).cloned());
     }
 
     fn confirm(&mut self, id: &Id, evidence: Option<&Evidence>) -> Result<()> {
@@ -429,6 +438,27 @@ impl Draft {
             Some(_) => {}
             None => tombstones.push(Tombstone { at, ..new.clone() }),
         }
+    }
+
+    /// The memories that were written or counted, as they stand now, and the ids of those that are in no everyday file any more.
+    pub(super) fn outcome(&mut self) -> (Snapshot, Vec<Id>) {
+        let ids: BTreeSet<Id> = self.ids.union(&self.used).cloned().collect();
+        let mut part = Snapshot { project: self.project.name.clone(), ..Snapshot::default() };
+        for id in &ids {
+            if let Some(known) = self.project.catalogue.memories.get(id.as_str()).filter(|m| !layout::is_archive(&m.file)) {
+                part.hand_edits.extend(known.held.then(|| id.clone()));
+                part.catalogue.memories.insert(id.to_string(), known.clone());
+            }
+        }
+        let files: BTreeSet<String> = part.catalogue.memories.values().map(|known| known.file.clone()).collect();
+        for file in &files {
+            self.project.parse(file);
+            let views = self.project.documents.get(file).into_iter().flat_map(|d| d.find(&ids));
+            let shown = format!("{}/{file}", self.project.name);
+            part.entries.extend(views.map(|v| Entry::of(&v, &shown)));
+        }
+        let gone = ids.into_iter().filter(|id| part.entry(id).is_none()).collect();
+        (part, gone)
     }
 
     /// What has to be written: changed Markdown files, then the catalogue; nothing if nothing changed.

@@ -145,7 +145,7 @@ impl Snapshot {
 }
 
 /// What a commit did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Receipt {
     /// Number of the commit in the history; `None` if nothing had to be written, or only access counts were.
     pub seq: Option<u64>,
@@ -153,6 +153,8 @@ pub struct Receipt {
     pub files: Vec<String>,
     /// Memories written, moved or removed.
     pub ids: Vec<Id>,
+    /// Those written, moved or counted as used that are in everyday files, as they stand now.
+    pub records: Vec<MemoryRecord>,
     /// Memories typed by hand that got their id now.
     pub adopted: Vec<Id>,
     /// Memories found added or changed outside, the adopted ones among them.
@@ -368,11 +370,15 @@ impl Store {
     }
 
     fn finish(&self, lock: &Lock, mut draft: Draft, plan: &Plan) -> Result<Receipt> {
+        let before = draft.project.base();
         self.apply(&mut draft, plan)?;
-        let used = access::noted(&self.home, &plan.project);
+        // A plan without changes writes nothing, not even that something was used.
+        let used = if plan.changes.is_empty() { Vec::new() } else { access::noted(&self.home, &plan.project) };
         draft.count(&used);
         let swaps = draft.swaps()?;
+        let (part, gone) = draft.outcome();
         let mut receipt = Receipt {
+            records: part.entries.iter().map(|e| part.record(e)).collect(),
             ids: draft.ids.into_iter().collect(),
             adopted: draft.adopted,
             hand_edits: draft.hand_edits,
@@ -398,6 +404,7 @@ impl Store {
         if !used.is_empty() {
             access::counted(&self.home, &plan.project)?;
         }
+        index::follow(&self.home, &before, &manifest, &part, &gone);
         receipt.seq = (!quiet).then_some(manifest.seq);
         receipt.files = manifest.files.into_iter().map(|f| f.path).collect();
         Ok(receipt)

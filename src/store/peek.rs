@@ -82,6 +82,7 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
             continue;
         };
         let document = Document::parse(text, layer);
+        read::read_entries(&document);
         let known = |id: &Id| few.as_ref().and_then(|few| few.memories.get(id.as_str()));
         // Digests of entries are taken only where the file is not as it was written last.
         let edited = few.as_ref().is_some_and(|few| few.files.get(file).is_none_or(|ours| ours.sha256 != sha256(&bytes)));

@@ -1,12 +1,15 @@
 //! Making, binding, renaming and removing whole projects; each is one commit, so each can be undone.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::journal::FileSwap;
 use super::layout::{self, INDEX, TESTS};
+use super::markdown::Document;
 use super::read::{self, Project};
-use super::{GLOBAL, Receipt, Store};
+use super::{GLOBAL, Receipt, Store, index};
 use crate::error::{Error, Kind, Result};
+use crate::model::{Id, Layer};
 
 /// A project at a glance, read from the beginning of its catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +62,23 @@ impl Store {
         }
         let project = read::read_now(&self.home, name)?;
         Ok(project.raw.keys().all(|file| file == INDEX) && project.catalogue.is_blank())
+    }
+
+    /// The lines, 1-based, on which memories stand now in a file inside the home.
+    pub fn lines_of(&self, file: &str, ids: &BTreeSet<Id>) -> BTreeMap<Id, u64> {
+        let layer = file.split_once('/').and_then(|(_, file)| layout::layer_of(file));
+        let text = std::fs::read_to_string(self.home.join(file)).unwrap_or_default();
+        let document = Document::parse(&text, layer.unwrap_or(Layer::Working));
+        document.find(ids).filter_map(|view| Some((view.entry.id.clone()?, view.line))).collect()
+    }
+
+    /// Whether an entry of a project was typed by hand and has no id yet. Much cheaper than a [`Store::snapshot`].
+    pub fn has_unnamed(&self, project: &str) -> bool {
+        let files = read::files(&self.home, project, false, &mut Vec::new()).unwrap_or_default();
+        files.iter().any(|file| {
+            let text = std::fs::read_to_string(self.home.join(project).join(file)).unwrap_or_default();
+            layout::layer_of(file).is_some_and(|layer| Document::parse(&text, layer).has_unnamed())
+        })
     }
 
     /// Makes an empty project, bound to a root if one is given ([`super::identity::root_of`]).
@@ -163,6 +183,7 @@ impl Store {
         project.raw.remove(INDEX);
         swaps.extend(catalogue_swap(&project, new)?);
         let mut receipt = self.swap_now(&lock, "project rename", new, swaps)?;
+        index::forget(&self.home, old);
         receipt.notices.extend(self.left_behind(old));
         Ok(receipt)
     }
@@ -198,6 +219,7 @@ impl Store {
         let mut project = self.existing(name)?;
         self.read_archive(&mut project)?;
         let mut receipt = self.swap_now(&lock, "project remove", name, take_away(&project, name))?;
+        index::forget(&self.home, name);
         receipt.notices.extend(self.left_behind(name));
         Ok(receipt)
     }

@@ -1,6 +1,6 @@
 //! Reading a project: its files at one moment, what they say, and how that differs from what we wrote last.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Raw {
     }
 }
 
-/// A project as read. Documents are parsed when they are needed.
+/// A project as read. Documents are parsed when they are needed, their entries when somebody asks what they say.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Project {
     pub(super) name: String,
@@ -290,12 +290,7 @@ impl Project {
         }
         let (Some(raw), Some(layer)) = (self.raw.get(file), layout::layer_of(file)) else { return };
         match std::str::from_utf8(&raw.bytes) {
-            Ok(text) => {
-                let document = Document::parse(text, layer);
-                let file_name = shown(&self.name, file);
-                self.problems.extend(document.problems().into_iter().map(|p| Problem { file: file_name.clone(), ..p }));
-                self.documents.insert(file.to_owned(), document);
-            }
+            Ok(text) => drop(self.documents.insert(file.to_owned(), Document::parse(text, layer))),
             Err(_) => self.problems.push(problem("encoding", shown(&self.name, file), "the file is not UTF-8, so it is left alone")),
         }
     }
@@ -319,18 +314,26 @@ impl Project {
 
     /// Entries of a file that were added or changed by hand earlier, and that their owner has not looked at.
     fn held<'a>(&'a self, file: &'a str) -> impl Iterator<Item = (View<'a>, &'a MemoryUse)> {
-        let views = self.documents.get(file).into_iter().flat_map(Document::entries);
+        // Most often there is nothing to look for.
+        let document = self.documents.get(file).filter(|_| self.catalogue.memories.values().any(|known| known.held));
+        let views = document.into_iter().flat_map(Document::entries);
         views.filter_map(|view| self.known(&view).filter(|k| k.held).map(|known| (view, known)))
     }
 
     /// What planning works on. The catalogue is left for the caller to give or to copy.
     pub(super) fn snapshot(&mut self) -> Snapshot {
         self.parse_all();
+        self.documents.values().for_each(read_entries);
         let mut snapshot = Snapshot { project: self.name.clone(), base: self.base(), ..Snapshot::default() };
         snapshot.problems.clone_from(&self.problems);
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let everyday = self.markdown();
+        for file in everyday.iter().chain(self.documents.keys().filter(|f| layout::is_archive(f))) {
+            let problems = self.documents.get(file).map(Document::problems).unwrap_or_default();
+            snapshot.problems.extend(problems.into_iter().map(|p| Problem { file: shown(&self.name, file), ..p }));
+        }
+        let mut seen: HashSet<&str> = HashSet::new();
         let mut unclear: BTreeSet<String> = BTreeSet::new();
-        for file in self.markdown() {
+        for file in everyday {
             let shown = shown(&self.name, &file);
             let Some(document) = self.documents.get(&file) else { continue };
             for view in document.entries() {
@@ -370,6 +373,20 @@ impl Project {
         }
         snapshot
     }
+}
+
+/// Reads what all entries of a document say, on all cores where there are many.
+pub(super) fn read_entries(document: &Document) {
+    /// Pieces for which a thread pays.
+    const SHARE: usize = 1000;
+    let wanted = document.pieces().div_ceil(SHARE).min(8);
+    let shares = if wanted > 1 { wanted.min(std::thread::available_parallelism().map_or(1, usize::from)) } else { 1 };
+    std::thread::scope(|scope| {
+        for share in 1..shares {
+            scope.spawn(move || document.read_share(share, shares));
+        }
+        document.read_share(0, shares);
+    });
 }
 
 /// Whether anything but folders, and memory tests that wait for memories, is in a folder.

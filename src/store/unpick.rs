@@ -323,10 +323,12 @@ fn without(
         new.keywords.clone_from(&old.keywords);
     }
     for (id, known) in &mut new.memories {
-        if let (Some(before), Some(behind)) = (old.memories.get(id), left.memories.get(id))
-            && behind == known
-        {
+        let (Some(before), Some(behind)) = (old.memories.get(id), left.memories.get(id)) else { continue };
+        if behind == known {
             known.clone_from(before);
+        } else if behind.said_again == known.said_again {
+            // It was edited by hand since, which does not change how often it was said.
+            known.said_again.clone_from(&before.said_again);
         }
     }
     for (file, record) in records {

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use unicode_normalization::UnicodeNormalization;
+
+use super::words::nfkc;
 
 /// English number words; `one` only counts as said, never as claimed.
 const ENGLISH: &[(&str, u64)] = &[
@@ -72,13 +73,13 @@ static HAN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[零〇一�
 
 /// Numbers written with digits, without thousands separators, in the order of the text.
 pub fn digits(text: &str) -> Vec<String> {
-    let text: String = text.nfkc().collect();
+    let text = nfkc(text);
     DIGITS.as_ref().map(|p| p.find_iter(&text).map(|m| m.as_str().replace(',', "")).collect()).unwrap_or_default()
 }
 
 /// Every number that a text can be read to say, digits and words, as plain digits.
 pub fn said(text: &str) -> BTreeSet<String> {
-    let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
+    let text: String = nfkc(text).chars().flat_map(char::to_lowercase).collect();
     let mut out: BTreeSet<String> = counts(&text).into_iter().map(|n| n.to_string()).collect();
     for found in DIGITS.iter().flat_map(|p| p.find_iter(&text)) {
         let plain = found.as_str().replace(',', "");
@@ -120,7 +121,7 @@ pub fn counts(folded: &str) -> BTreeSet<u64> {
 /// Numbers and the unit or counted word right behind each: `30s` and `30 seconds` are `("30", "s")`; 15 分钟 is
 /// `("15", "min")`; two approvals is `("2", "approv")`; Monday is `("1", "weekday")`. Without a word behind it: the empty unit.
 pub fn with_units(text: &str) -> Vec<(String, String)> {
-    let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
+    let text: String = nfkc(text).chars().flat_map(char::to_lowercase).collect();
     let rest = |end: usize| text.get(end..).unwrap_or_default();
     let mut out: Vec<(String, String)> =
         DIGITS.iter().flat_map(|p| p.find_iter(&text)).map(|m| (m.as_str().replace(',', ""), unit_of(rest(m.end())))).collect();

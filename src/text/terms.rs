@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::stems;
-use super::words::{is_cjk, is_invisible};
+use super::words::{is_cjk, is_invisible, nfkc};
 
 /// English function words: they carry no topic.
 static STOP: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
@@ -135,10 +135,11 @@ fn run_terms(run: &[char], out: &mut Vec<String>) {
 /// NFKC; marks taken off Latin letters (`café` is `cafe`), not off kana, whose marks make other letters.
 fn normal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.nfkc().filter(|c| !is_invisible(*c)) {
+    for c in nfkc(text).chars() {
         match c {
-            '’' | '‘' | 'ʼ' => out.push('\''),
             c if c.is_ascii() || is_cjk(c) => out.push(c),
+            '’' | '‘' | 'ʼ' => out.push('\''),
+            c if is_invisible(c) => {}
             c => out.extend(std::iter::once(c).nfd().filter(|d| !is_combining_mark(*d))),
         }
     }

@@ -10,11 +10,23 @@ use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 use unicode_width::UnicodeWidthChar;
 
+/// NFKC. Most texts are of ASCII, Han and their marks, where it is a table of one row.
+pub fn nfkc(text: &str) -> String {
+    let plain = |c: char| match c {
+        '\0'..='\x7f' | '\u{4e00}'..='\u{9fff}' | '、' | '。' | '‘' | '’' | '“' | '”' | '《' | '》' | '「' | '」' | '—' => {
+            Some(c)
+        }
+        '！'..='～' => char::from_u32(u32::from(c) - 0xfee0),
+        _ => None,
+    };
+    text.chars().map(plain).collect::<Option<String>>().unwrap_or_else(|| text.nfkc().collect())
+}
+
 /// NFKC, lower case, single spaces, plain quote marks. The form in which texts are compared.
 pub fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
-    for c in text.nfkc().flat_map(char::to_lowercase) {
+    for c in nfkc(text).chars().flat_map(char::to_lowercase) {
         let c = plain_mark(c);
         if c.is_whitespace() {
             space = !out.is_empty();
@@ -223,7 +235,7 @@ pub fn exact(text: &str) -> BTreeSet<String> {
         ))
         .ok()
     });
-    let text: String = text.nfkc().map(plain_mark).collect();
+    let text: String = nfkc(text).chars().map(plain_mark).collect();
     let Some(pattern) = PATTERN.as_ref() else { return BTreeSet::new() };
     pattern
         .find_iter(&text)
@@ -235,7 +247,7 @@ pub fn exact(text: &str) -> BTreeSet<String> {
 /// Only the numbers of a text (with their decimal part or version), without thousands separators.
 pub fn numbers(text: &str) -> BTreeSet<String> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[0-9]+(?:[.,:][0-9]+)*").ok());
-    let text: String = text.nfkc().collect();
+    let text = nfkc(text);
     let Some(pattern) = PATTERN.as_ref() else { return BTreeSet::new() };
     pattern.find_iter(&text).map(|m| m.as_str().replace(',', "")).collect()
 }
@@ -287,6 +299,13 @@ pub fn negated(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn nfkc_is_nfkc(text in "[a-zＡ-ｚ，。「」一-龥é゙́か가Å①ﬁ… ～]{0,12}|\\PC{0,8}") {
+            proptest::prop_assert_eq!(nfkc(&text), text.nfkc().collect::<String>());
+        }
+    }
 
     #[test]
     fn folding_makes_equal_what_reads_equal() {

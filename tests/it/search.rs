@@ -7,7 +7,7 @@ use claude_mem::error::Result;
 use claude_mem::model::{Change, Evidence, Id, Kind, Layer, Memory, Plan, Speaker, State};
 use claude_mem::pipeline::search::Searcher;
 use claude_mem::recall::search::{Hit, SearchOptions, is_match, search};
-use claude_mem::store::index::Index;
+use claude_mem::store::index::{Index, Refreshed};
 use claude_mem::store::{Snapshot, Store};
 use serde::Deserialize;
 
@@ -228,6 +228,43 @@ fn hand_edits_are_noticed_without_a_command() {
     for query in QUERIES {
         assert_eq!(with_index(&store, query, &options), without(&store, query, &options).expect("hits"));
     }
+}
+
+#[test]
+fn the_index_follows_every_commit() {
+    let home = tempfile::tempdir().expect("a folder");
+    let store = stored(home.path(), &crowd(40));
+    let ids: Vec<Id> = crowd(40).into_iter().map(|m| m.id).collect();
+    let options = SearchOptions { any_state: true, limit: 100, ..SearchOptions::new("2026-06-15") };
+    with_index(&store, "deploy", &options);
+    let mut reworded = crowd(40).remove(3);
+    reworded.summary = "zebra 斑马 crossing".to_owned();
+    reworded.topic = Some("Animals".to_owned());
+    let changes = [
+        Change::Add(crowd(41).remove(40)),
+        Change::Amend(reworded),
+        Change::Confirm { id: ids[5].clone(), evidence: None },
+        Change::Conflict { older: ids[6].clone(), newer: ids[7].clone(), reason: "they disagree".into(), supersedes: false },
+        Change::Settle { older: ids[6].clone(), newer: ids[7].clone(), how: "new".into(), tombstone: None },
+        Change::Archive { id: ids[8].clone() },
+        Change::Forget { id: ids[9].clone(), tombstone: None },
+        Change::Touch { ids: vec![ids[1].clone(), ids[2].clone()] },
+    ];
+    for change in changes {
+        // What a reader noted meanwhile is counted by the same commit.
+        store.note_access("shop", NOW, &[ids[4].clone()]).expect("noted");
+        let name = format!("{change:?}");
+        let mut plan = Plan::new("shop", store.snapshot("shop").expect("a snapshot").base, "test", NOW);
+        plan.changes.push(change);
+        store.commit(&plan, &|| Ok(Id::from_bits(99))).expect("a commit");
+        let refreshed = Index::open(home.path()).and_then(|index| index.refresh(&store, "shop", 0)).expect("an index");
+        assert_eq!(refreshed, Refreshed::default(), "{name}: there was nothing left to do");
+        for query in QUERIES.into_iter().chain(["zebra", "斑马"]) {
+            assert_eq!(with_index(&store, query, &options), without(&store, query, &options).expect("hits"), "{name}: {query}");
+        }
+    }
+    store.remove("shop").expect("removed");
+    assert_eq!(Index::open(home.path()).and_then(|index| index.place("shop")).expect("an index"), None);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::error::{Error, Kind, Result};
 use crate::store::{disk, layout};
 
 /// Changes whenever tables or terms do: an index of another format, older or newer, is made anew.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 
 /// How long to wait for another process that writes the index.
 const WAIT: Duration = Duration::from_millis(1500);
@@ -36,9 +36,16 @@ pub(super) fn failed(e: &rusqlite::Error) -> Error {
     Error::new(kind, format!("the search index cannot be used: {e}")).hint("`claude-mem reindex` makes it anew")
 }
 
-/// A lock on `search.lock`, tried for a while.
+/// A lock on `search.lock`. The way to it leads through `search.gate`, which whoever wants to be alone shuts while it waits:
+/// readers that come and go would keep it out for ever.
 fn lock(home: &Path, alone: bool) -> Result<File> {
-    let file = disk::open_lock(&layout::state(home).join("search.lock"))?;
+    let _gate = take(home, "search.gate", alone)?;
+    take(home, "search.lock", alone)
+}
+
+/// A lock on a file of `.state`, tried for a while.
+fn take(home: &Path, name: &str, alone: bool) -> Result<File> {
+    let file = disk::open_lock(&layout::state(home).join(name))?;
     for _ in 0..60 {
         let got = if alone { file.try_lock() } else { file.try_lock_shared() };
         match got {

@@ -22,10 +22,12 @@ pub struct Doc {
 }
 
 impl Doc {
-    /// Every memory of a project, in the order of the files, without terms: see [`Doc::analyse`].
+    /// Every memory of a project, in the order of the files, without terms: see [`Doc::analyse`]. The line is left out, for an
+    /// entry moves with every change above it: see [`crate::store::Store::lines_of`].
     pub fn all(snapshot: &Snapshot) -> Vec<Self> {
         let held: std::collections::BTreeSet<_> = snapshot.hand_edits.iter().collect();
-        let doc = |e: &Entry| Self { record: snapshot.record(e), held: held.contains(&e.memory.id), ..Self::default() };
+        let record = |e: &Entry| MemoryRecord { line: None, ..snapshot.record(e) };
+        let doc = |e: &Entry| Self { record: record(e), held: held.contains(&e.memory.id), ..Self::default() };
         snapshot.entries.iter().map(doc).collect()
     }
 

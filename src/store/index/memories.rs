@@ -3,7 +3,6 @@
 //! Terms come analysed (`text::terms`); FTS5 only splits them at blanks. A row keeps the record as JSON, so that a search reads
 //! no Markdown, and a checksum, so that damage that SQLite does not see is seen here.
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,7 @@ use super::doc::{Doc, FIELDS};
 use super::near;
 use super::stamps::{Look, Stamps};
 use crate::error::{Error, Result};
-use crate::store::{Snapshot, Store};
+use crate::store::Store;
 
 /// The open index.
 #[derive(Debug)]
@@ -66,7 +65,11 @@ impl Index {
         std::fs::metadata(db::path(home)).map_or(0, |m| m.len())
     }
 
-    fn sql(&self) -> &Connection {
+    pub(super) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    pub(super) fn sql(&self) -> &Connection {
         &self.db.sql
     }
 
@@ -98,109 +101,32 @@ impl Index {
                 let snapshot = store.snapshot(project)?;
                 let stamps = stamps.with(&snapshot.base);
                 let unnamed = snapshot.problems.iter().filter(|p| p.code == "no_id").count();
-                self.write(&snapshot, &to_json(&stamps)?).map(|done| Refreshed { unnamed, ..done })
+                self.write(&snapshot, &stamps).map(|done| Refreshed { unnamed, ..done })
             }
         }
     }
 
-    fn stamps(&self, project: &str) -> rusqlite::Result<Option<Stamps>> {
+    /// Those of these projects that a search can answer for in no time: the index has them, give or take what changed since, or
+    /// their files have at most `small` bytes.
+    ///
+    /// # Errors
+    /// If files or index cannot be read.
+    pub fn at_hand(home: &Path, projects: &[String], small: u64, now: i128) -> Result<Vec<String>> {
+        let index = if db::path(home).is_file() { Some(Self::open(home)?) } else { None };
+        let mut near = Vec::new();
+        for project in projects {
+            let known = match &index {
+                Some(index) => index.stamps(project).map_err(|e| failed(&e))?,
+                None => None,
+            };
+            near.extend((known.is_some() || Stamps::take(home, project, now)?.size() <= small).then(|| project.clone()));
+        }
+        Ok(near)
+    }
+
+    pub(super) fn stamps(&self, project: &str) -> rusqlite::Result<Option<Stamps>> {
         let found = self.sql().query_row("SELECT stamps FROM project WHERE name = ?1", [project], |row| row.get::<_, String>(0));
         Ok(found.optional()?.and_then(|text| serde_json::from_str(&text).ok()))
-    }
-
-    /// Forgets the projects that are not among these.
-    pub fn retain(&self, projects: &[String]) -> Result<()> {
-        let gone = || -> rusqlite::Result<()> {
-            let mut all = self.sql().prepare("SELECT key, name FROM project")?;
-            let all: Vec<(i64, String)> = all.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
-            for (key, _) in all.iter().filter(|(_, name)| !projects.contains(name)) {
-                self.sql().execute_batch(&format!(
-                    "BEGIN IMMEDIATE; DROP TABLE IF EXISTS vocab_{key}; DROP TABLE IF EXISTS words_{key}; \
-                     DROP TABLE IF EXISTS doc_{key}; DELETE FROM project WHERE key = {key}; COMMIT"
-                ))?;
-            }
-            Ok(())
-        };
-        gone().map_err(|e| failed(&e))
-    }
-
-    fn write(&self, snapshot: &Snapshot, stamps: &str) -> Result<Refreshed> {
-        let docs = Doc::all(snapshot);
-        let mut rows = Vec::with_capacity(docs.len());
-        for doc in docs {
-            let record = to_json(&doc.record)?;
-            rows.push(New { sum: sum_of(&(&record, doc.held)), record, doc });
-        }
-        self.sql().execute_batch("BEGIN IMMEDIATE").map_err(|e| failed(&e))?;
-        match self.write_rows(&snapshot.project, rows, stamps) {
-            Ok(done) => self.end().map(|()| done),
-            Err(error) => {
-                // The first error is the one to tell.
-                let _ = self.sql().execute_batch("ROLLBACK");
-                Err(failed(&error))
-            }
-        }
-    }
-
-    fn write_rows(&self, project: &str, rows: Vec<New>, stamps: &str) -> rusqlite::Result<Refreshed> {
-        let sql = self.sql();
-        sql.execute(
-            "INSERT INTO project (name, stamps, docs, length) VALUES (?1, ?2, ?3, 0) ON CONFLICT (name) DO UPDATE SET stamps = ?2, docs = ?3",
-            params![project, stamps, rows.len() as i64],
-        )?;
-        let key: i64 = sql.query_row("SELECT key FROM project WHERE name = ?1", [project], |r| r.get(0))?;
-        sql.execute_batch(&format!(
-            "CREATE TABLE IF NOT EXISTS doc_{key} (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sum INTEGER NOT NULL, \
-             words INTEGER NOT NULL, length INTEGER NOT NULL, held INTEGER NOT NULL, record TEXT NOT NULL); \
-             CREATE VIRTUAL TABLE IF NOT EXISTS words_{key} USING fts5(topic, keywords, summary, reason, evidence, \
-             tokenize = \"ascii tokenchars '.+#'\"); \
-             CREATE VIRTUAL TABLE IF NOT EXISTS vocab_{key} USING fts5vocab(words_{key}, 'row')"
-        ))?;
-        let mut old: BTreeMap<String, Old> = BTreeMap::new();
-        let mut all = sql.prepare(&format!("SELECT id, n, sum, words FROM doc_{key}"))?;
-        for row in all.query_map([], |r| Ok((r.get(0)?, Old { n: r.get(1)?, sum: r.get(2)?, words: r.get(3)? })))? {
-            let (id, place) = row?;
-            old.insert(id, place);
-        }
-        let mut done = Refreshed::default();
-        let mut unword = sql.prepare(&format!("DELETE FROM words_{key} WHERE rowid = ?1"))?;
-        let mut reword = sql.prepare(&format!(
-            "INSERT INTO words_{key} (rowid, topic, keywords, summary, reason, evidence) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-        ))?;
-        let mut keep = sql.prepare(&format!(
-            "INSERT OR REPLACE INTO doc_{key} (n, id, sum, words, length, held, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-        ))?;
-        for New { record, sum, mut doc } in rows {
-            let place = old.remove(&doc.record.id);
-            if place.as_ref().is_some_and(|p| p.sum == sum) {
-                continue;
-            }
-            doc.analyse();
-            let terms = doc.terms.each_ref().map(|t| t.join(" "));
-            let words = sum_of(&terms);
-            keep.execute(params![place.as_ref().map(|p| p.n), doc.record.id, sum, words, doc.length() as i64, doc.held, record])?;
-            done.written += 1;
-            if place.as_ref().is_some_and(|p| p.words == words) {
-                continue;
-            }
-            let n = match place {
-                Some(Old { n, .. }) => {
-                    unword.execute([n])?;
-                    n
-                }
-                None => sql.last_insert_rowid(),
-            };
-            let [topic, keywords, summary, reason, evidence] = terms;
-            reword.execute(params![n, topic, keywords, summary, reason, evidence])?;
-        }
-        let mut undoc = sql.prepare(&format!("DELETE FROM doc_{key} WHERE n = ?1"))?;
-        for Old { n, .. } in old.values() {
-            unword.execute([n])?;
-            undoc.execute([n])?;
-            done.removed += 1;
-        }
-        sql.execute_batch(&format!("UPDATE project SET length = (SELECT coalesce(sum(length), 0) FROM doc_{key}) WHERE key = {key}"))?;
-        Ok(done)
     }
 
     /// Where a project is; `None` if it was never written.
@@ -278,21 +204,6 @@ impl Index {
     }
 }
 
-/// A memory to be written; its terms are made only if it is new.
-struct New {
-    doc: Doc,
-    record: String,
-    /// Of record and `held`: tells whether it has changed.
-    sum: i64,
-}
-
-/// What is there of a memory.
-struct Old {
-    n: i64,
-    sum: i64,
-    words: i64,
-}
-
 /// A row as it was read, with the checksums of its two halves.
 struct Row {
     record: String,
@@ -312,12 +223,12 @@ fn doc_of(row: Row) -> Result<Doc> {
 }
 
 /// A checksum against damage, not against people.
-fn sum_of(value: &impl Hash) -> i64 {
+pub(super) fn sum_of(value: &impl Hash) -> i64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish() as i64
 }
 
-fn to_json(value: &impl serde::Serialize) -> Result<String> {
+pub(super) fn to_json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|e| Error::failure(format!("the search index cannot be written: {e}")))
 }

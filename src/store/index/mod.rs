@@ -8,6 +8,8 @@ pub mod doc;
 mod memories;
 pub mod near;
 mod stamps;
+mod write;
 
 pub use doc::{Doc, FIELD_NAMES, FIELDS};
 pub use memories::{Index, Place, Refreshed};
+pub(super) use write::{follow, forget};

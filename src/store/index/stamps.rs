@@ -37,7 +37,7 @@ pub(super) enum Look {
 
 impl Stamps {
     /// Takes the files' times. `now` is in nanoseconds since 1970.
-    fn take(home: &Path, project: &str, now: i128) -> Result<Self> {
+    pub(super) fn take(home: &Path, project: &str, now: i128) -> Result<Self> {
         let mut stamps = Self::default();
         for file in read::files(home, project, false, &mut Vec::new())? {
             let Ok(meta) = std::fs::symlink_metadata(home.join(project).join(&file)) else { continue };
@@ -54,6 +54,21 @@ impl Stamps {
             stamps.files.insert(file, (at, meta.len(), inode));
         }
         Ok(stamps)
+    }
+
+    /// The stamps of files that were written this moment, so that only their digests prove anything.
+    pub(super) fn just_written(home: &Path, project: &str, base: &Base) -> Result<Self> {
+        Ok(Self::take(home, project, i128::MIN)?.with(base))
+    }
+
+    /// Whether they were taken of files with these digests.
+    pub(super) fn is_of(&self, base: &Base) -> bool {
+        self.digests == base.0
+    }
+
+    /// Bytes of all files.
+    pub(super) fn size(&self) -> u64 {
+        self.files.values().map(|(_, size, _)| size).sum()
     }
 
     /// Compares the files with what is known of them.

@@ -115,9 +115,40 @@ impl Document {
         let mut line = 1;
         self.pieces.iter().filter_map(move |piece| {
             let at = line;
-            line += piece.text.bytes().filter(|b| *b == b'\n').count() as u64;
+            line += newlines(&piece.text);
             Some(View { line: at, entry: piece.entry(self.layer)?, text: &piece.text })
         })
+    }
+
+    /// Reads what the entries of one of `shares` equal shares say: the same as asking for each, but callable from many threads.
+    pub fn read_share(&self, at: usize, shares: usize) {
+        let size = self.pieces.len().div_ceil(shares.max(1)).max(1);
+        for piece in self.pieces.chunks(size).nth(at).into_iter().flatten() {
+            piece.entry(self.layer);
+        }
+    }
+
+    /// How many stretches between headings there are.
+    pub fn pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Those of these memories that stand here, in order; no other entry is read.
+    pub fn find<'a>(&'a self, ids: &'a BTreeSet<Id>) -> impl Iterator<Item = View<'a>> {
+        let mut line = 1;
+        self.pieces.iter().filter_map(move |piece| {
+            let at = line;
+            line += newlines(&piece.text);
+            piece.likely_id().filter(|id| ids.contains(id))?;
+            let entry = piece.entry(self.layer).filter(|e| e.readable && e.id.as_ref().is_some_and(|id| ids.contains(id)))?;
+            Some(View { line: at, entry, text: &piece.text })
+        })
+    }
+
+    /// Whether an entry was typed by hand and has no id yet; entries that have one are not read.
+    pub fn has_unnamed(&self) -> bool {
+        let unnamed = |p: &Piece| p.entry(self.layer).is_some_and(|e| e.readable && e.id.is_none());
+        self.pieces.iter().any(|p| p.is_entry() && p.likely_id().is_none() && unnamed(p))
     }
 
     /// What was odd, with line numbers of the file and the heading; `file` is left empty.
@@ -290,6 +321,10 @@ impl Document {
         }
         Ok(adopted)
     }
+}
+
+fn newlines(text: &str) -> u64 {
+    text.bytes().filter(|b| *b == b'\n').count() as u64
 }
 
 /// A byte order mark, if there is one, and the rest.

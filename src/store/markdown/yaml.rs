@@ -47,8 +47,10 @@ impl Fields {
     }
 }
 
-fn known(key: &str) -> Option<&'static str> {
-    SCALARS.iter().chain(LISTS).find(|k| **k == key).copied()
+/// A known key, and whether it has a list.
+fn known(key: &str) -> Option<(&'static str, bool)> {
+    let among = |keys: &[&'static str]| keys.iter().find(|k| **k == key).copied();
+    among(SCALARS).map(|k| (k, false)).or_else(|| among(LISTS).map(|k| (k, true)))
 }
 
 /// Reads a block. `Err` has the 1-based line inside the block and a sentence.
@@ -102,8 +104,8 @@ fn read_plain(block: &str) -> Option<Fields> {
             }
         };
         // Unknown keys take the slow way: two of the same name would be an error there.
-        let key = known(key)?;
-        if fields.0.iter().any(|(k, _)| *k == key) || (SCALARS.contains(&key) && value.trim_start().starts_with('[')) {
+        let (key, has_list) = known(key)?;
+        if fields.0.iter().any(|(k, _)| *k == key) || (!has_list && value.trim_start().starts_with('[')) {
             return None;
         }
         fields.0.push((key, values));
@@ -123,15 +125,24 @@ fn list(items: &str) -> Option<Vec<String>> {
 #[expect(clippy::option_option, reason = "outer: readable here; inner: null")]
 fn scalar(value: &str) -> Option<Option<String>> {
     if let Some(inner) = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')) {
-        return (!inner.contains(['"', '\\', '\u{feff}']) && !inner.chars().any(char::is_control)).then(|| Some(inner.to_owned()));
+        return (!inner.bytes().any(|b| matches!(b, b'"' | b'\\')) && !is_odd(inner)).then(|| Some(inner.to_owned()));
     }
     let first = value.chars().next()?;
-    let simple = (first.is_alphanumeric() || matches!(first, '/' | '_' | '(' | '$'))
-        && !value.ends_with(':')
-        && !value.contains(": ")
-        && !value.contains(" #")
-        && !value.chars().any(|c| c.is_control() || matches!(c, '\u{feff}' | '\u{2028}' | '\u{2029}'));
-    simple.then(|| (!matches!(value, "null" | "Null" | "NULL")).then(|| value.to_owned()))
+    let simple = (first.is_alphanumeric() || matches!(first, '/' | '_' | '(' | '$')) && !value.ends_with(':') && !is_odd(value);
+    let marked = || value.as_bytes().windows(2).any(|pair| matches!(pair, b": " | b" #"));
+    (simple && !marked()).then(|| (!matches!(value, "null" | "Null" | "NULL")).then(|| value.to_owned()))
+}
+
+/// Whether a text has a control character, a line end of Unicode or a byte order mark. Byte by byte, for it decides how fast
+/// thousands of entries are read.
+fn is_odd(text: &str) -> bool {
+    let (mut third, mut second) = (0, 0);
+    text.bytes().any(|b| {
+        let odd =
+            matches!((third, second, b), (_, _, 0..=0x1f | 0x7f) | (_, 0xc2, 0x80..=0x9f) | (0xe2, 0x80, 0xa8 | 0xa9) | (0xef, 0xbb, 0xbf));
+        (third, second) = (second, b);
+        odd
+    })
 }
 
 /// A value as YAML: plain where every YAML reader takes it as this string, else in double quotes.
@@ -163,11 +174,11 @@ impl<'de> Deserialize<'de> for Fields {
                 while let Some(key) = map.next_key::<String>()? {
                     match known(&key) {
                         None => drop(map.next_value::<IgnoredAny>()?),
-                        Some(key) if SCALARS.contains(&key) => {
+                        Some((key, false)) => {
                             let value = map.next_value::<Option<String>>()?;
                             fields.0.extend(value.map(|v| (key, vec![v])));
                         }
-                        Some(key) => {
+                        Some((key, true)) => {
                             let values = map.next_value::<Texts>()?.0;
                             fields.0.extend((!values.is_empty()).then_some((key, values)));
                         }
