@@ -23,7 +23,7 @@ pub(super) struct Draft {
     pub(super) project: Project,
     /// RFC 3339.
     pub(super) at: String,
-    touched: BTreeSet<String>,
+    pub(super) touched: BTreeSet<String>,
     /// Memories that were written, moved or removed.
     pub(super) ids: BTreeSet<Id>,
     /// Memories whose use was counted.
@@ -106,74 +106,6 @@ impl Draft {
         let mut snapshot = next.snapshot();
         snapshot.catalogue = next.catalogue;
         snapshot
-    }
-
-    /// Brings ids and catalogue up to files that were edited outside.
-    fn take_edits(&mut self, edited: &[String], new_id: &dyn Fn() -> Result<Id>) -> Result<()> {
-        for file in edited {
-            self.project.parse(file);
-        }
-        let known = &self.project.catalogue.memories;
-        let raw = &self.project.raw;
-        // Ids that live in files nobody edited. An entry cut from one file and pasted into another keeps its id.
-        let elsewhere = |file: &String| !edited.contains(file) && (raw.contains_key(file) || layout::is_archive(file));
-        let mut taken: BTreeSet<Id> = known.iter().filter(|(_, m)| elsewhere(&m.file)).filter_map(|(id, _)| Id::parse(id)).collect();
-        let mut fresh = || loop {
-            let id = new_id()?;
-            if !known.contains_key(id.as_str()) {
-                return Ok(id);
-            }
-        };
-        for file in edited {
-            if let Some(document) = self.project.documents.get_mut(file) {
-                let adopted = document.adopt(&mut taken, &mut fresh, &self.at)?;
-                if !adopted.is_empty() {
-                    self.touched.insert(file.clone());
-                    self.adopted.extend(adopted);
-                }
-            }
-        }
-        let catalogue = &mut self.project.catalogue;
-        let mut old = std::mem::take(&mut catalogue.memories);
-        let gone = |file: &String| !edited.contains(file) && !raw.contains_key(file) && !layout::is_archive(file);
-        // What stands in these files is written down anew; the rest stays.
-        let stays = old.iter().filter(|(_, m)| !edited.contains(&m.file) && !gone(&m.file)).map(|(id, m)| (id.clone(), m.clone()));
-        catalogue.memories = stays.collect();
-        let moved: BTreeSet<&str> = old.keys().filter(|id| !catalogue.memories.contains_key(*id)).map(String::as_str).collect();
-        catalogue.unlink(&moved);
-        for file in edited {
-            let Some(document) = self.project.documents.get(file) else { continue };
-            for view in document.entries().filter(|v| v.entry.readable) {
-                let Some(id) = &view.entry.id else { continue };
-                let known = old.remove(id.as_str());
-                let digest = digest(view.text);
-                let changed = known.as_ref().is_none_or(|k| k.digest != digest) && !self.project.rebuilt;
-                if changed {
-                    self.hand_edits.push(id.clone());
-                }
-                let known = known.unwrap_or_default();
-                let was = if known.held { known.was.clone() } else { known.digest.clone() };
-                // What was changed back is as it was accepted.
-                let held = (known.held || changed) && was != digest;
-                let known = MemoryUse {
-                    // Quotes can be checked only while they stand as they were written.
-                    edited: known.edited || changed,
-                    announced: known.announced && held && !changed,
-                    was: if held { was } else { String::new() },
-                    held,
-                    digest,
-                    ..known
-                };
-                catalogue.memories.insert(id.to_string(), place(&view.entry.memory, file, known));
-                catalogue.link(id, &view.entry.memory.keywords);
-            }
-            // Where a block cannot be read, a memory that is missing may be in there: what is known of it is kept.
-            if document.entries().any(|v| !v.entry.readable) {
-                let kept: Vec<String> = old.iter().filter(|(_, m)| m.file == *file).map(|(id, _)| id.clone()).collect();
-                catalogue.memories.extend(kept.into_iter().filter_map(|id| old.remove_entry(&id)));
-            }
-        }
-        Ok(())
     }
 
     /// Whether a plan touches entries that are in the archive, or puts some there.
@@ -299,7 +231,7 @@ impl Draft {
     }
 
     /// Writes down in the catalogue where an entry is now and what finds it.
-    fn record(&mut self, id: &Id, file: &str) {
+    pub(super) fn record(&mut self, id: &Id, file: &str) {
         let Some(document) = self.project.documents.get(file) else { return };
         let (Some(memory), Some(text)) = (document.get(id), document.text(id)) else { return };
         let (memory, digest) = (memory.clone(), digest(text));
@@ -344,7 +276,9 @@ impl Draft {
         let file = self.find(&memory.id).ok_or_else(|| missing(&memory.id, &self.project.name))?;
         let shown = format!("{}/{file}", self.project.name);
         let refused = |why: String| Error::failure(format!("{shown}: {why}")).hint("change it with an editor");
+        let said = self.get(&memory.id)?.summary.clone();
         self.document(&file)?.replace(memory).map_err(refused)?;
+        self.relink(&said, &memory.summary);
         if layout::layer_of(&file) != Some(memory.layer) {
             let target = layout::file_for(memory, &self.at)?;
             return self.shift(&memory.id, target);

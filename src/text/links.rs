@@ -18,8 +18,10 @@ pub fn slug(text: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// The text with every link to `old` (a slug) leading to `new`; labels stay. `None` if there is no such link.
+/// The text with every link to `old` (a slug) leading to `new` (a summary); labels stay. `None` if there is no such link.
 pub fn renamed(text: &str, old: &str, new: &str) -> Option<String> {
+    // What would end the name early is left to the slug, which leads to the same.
+    let new = if new.contains(['[', ']', '|', '#']) { slug(new) } else { new.to_owned() };
     let mut parts = text.split("[[");
     let mut out = parts.next().unwrap_or_default().to_owned();
     let mut changed = false;
@@ -29,7 +31,7 @@ pub fn renamed(text: &str, old: &str, new: &str) -> Option<String> {
         match name.filter(|name| !name.contains('\n') && slug(name) == old) {
             Some(name) => {
                 changed = true;
-                out.push_str(new);
+                out.push_str(&new);
                 out.push_str(part.get(name.len()..).unwrap_or_default());
             }
             None => out.push_str(part),

@@ -3,7 +3,7 @@
 //!
 //! What is compared: every Markdown file byte for byte, and `index.json` without access counts (`hits`, `last_access`). Where
 //! hands edited files in between, each edit is taken back by hand in its turn, and then the marks that only edits by hand
-//! leave (`edited`, the time of a file, the order under a keyword) do not count either.
+//! leave (`edited`, `held`, the time of a file, the order under a keyword) do not count either.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
@@ -35,6 +35,8 @@ fn compared(home: &Path, by_hand: bool) -> Files {
         for known in catalogue.memories.values_mut() {
             (known.hits, known.last_access) = (0, None);
             known.edited &= !by_hand;
+            known.held &= !by_hand;
+            known.announced &= !by_hand;
         }
         if by_hand {
             catalogue.files.values_mut().for_each(|f| f.written.clear());

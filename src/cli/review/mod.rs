@@ -79,7 +79,9 @@ impl Queue {
 
 impl ReviewArgs {
     fn queue(&self, app: &App, store: &Store) -> Result<Queue> {
-        let snapshots = app.snapshots(store, self.all_projects)?;
+        let mut snapshots = app.snapshots(store, self.all_projects)?;
+        // What was given most is the riskiest, also if that was a moment ago.
+        snapshots.iter_mut().for_each(|snapshot| store.count_noted(snapshot));
         let mut items: Vec<Item> = snapshots.iter().flat_map(|s| review::open(store, s, &app.env.today())).collect();
         review::sort(&mut items);
         let all = items.len();

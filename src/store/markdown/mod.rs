@@ -20,6 +20,7 @@ pub use print::{one_line, tidy};
 
 use crate::error::Problem;
 use crate::model::{Id, Layer, Memory};
+use crate::text::links;
 use scan::{Unclosed, bare, block_end, heading, is_blank, lines, newline_of};
 
 /// One file of memories.
@@ -108,6 +109,18 @@ impl Document {
     /// Whether nothing but white space is left.
     pub fn is_blank(&self) -> bool {
         self.pieces.iter().all(|p| p.text.trim().is_empty())
+    }
+
+    /// Lets the links to an old name (its slug) lead to a new one, and gives the entries whose text changed by that.
+    pub fn relink(&mut self, old: &str, new: &str) -> Vec<Id> {
+        let mut changed = Vec::new();
+        let layer = self.layer;
+        for piece in self.pieces.iter_mut().filter(|p| p.is_entry()) {
+            let Some(text) = links::renamed(&piece.text, old, new) else { continue };
+            *piece = Piece::new(piece.what.clone(), text);
+            changed.extend(piece.entry(layer).and_then(|entry| entry.id.clone()));
+        }
+        changed
     }
 
     /// The entries in order, also those without id and those that cannot be read.
