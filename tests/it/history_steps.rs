@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use claude_mem::claude_code::native::folder::Folder;
+use claude_mem::claude_code::native::record::{self, Record};
+use claude_mem::claude_code::native::{give, take};
 use claude_mem::env::Env;
 use claude_mem::extract::ladder::{About, Asked, Reply, Stop, Wire};
 use claude_mem::extract::prompt::Request;
@@ -22,6 +25,8 @@ use claude_mem::reconcile::duplicate::Twins;
 use claude_mem::reconcile::{decay, lint, proposals};
 use claude_mem::store::{ADOPT, Snapshot, Store};
 use proptest::prelude::*;
+
+use crate::store::content;
 
 const PROJECT: &str = "shop";
 
@@ -42,8 +47,10 @@ pub enum Step {
     Refine(usize),
     /// Time passes.
     Prune(usize),
-    /// Rows come from another store. Native import and export are to be steps beside this one.
+    /// Rows come from another store.
     Import(usize),
+    /// The client's own folder, in which a note is new or says something else, is read, and gets ours.
+    Native(usize),
     /// A person forgets one.
     Forget(usize),
     /// Memories are used: no step that undo knows.
@@ -62,6 +69,7 @@ impl Step {
             n().prop_map(Self::Refine),
             n().prop_map(Self::Prune),
             n().prop_map(Self::Import),
+            n().prop_map(Self::Native),
             n().prop_map(Self::Forget),
             n().prop_map(Self::Use),
         ]
@@ -199,6 +207,7 @@ impl Play {
                 }
                 changes
             }),
+            Step::Native(n) => self.native(*n),
             Step::Forget(n) => self.update(&|env, now| by_hand::forget(now, chosen(now, *n), &env.now())),
             Step::Use(n) => self.change("inject", &|_, now| {
                 let ids: Vec<Id> = chosen(now, *n).map(|m| m.id.clone()).into_iter().collect();
@@ -214,6 +223,26 @@ impl Play {
     fn update(&self, plan: &dyn Fn(&Env, &Snapshot) -> Plan) {
         let env = self.env();
         self.store().update(PROJECT, &env.now(), &|| env.new_id(), &mut |now| Ok(plan(&env, now))).unwrap();
+    }
+
+    fn native(&self, n: usize) {
+        let path = self.home.join(".state/native");
+        let (text, _) = STATEMENTS[n % STATEMENTS.len()];
+        let note = format!("---\nname: note-{}\ndescription: {text}\nmetadata:\n  type: project\n---\n\n{text}\n", n % 3);
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join(format!("note-{}.md", n % 3)), note).unwrap();
+        let folder = Folder::read(&path).unwrap();
+        let written = Record::load(&self.home.join(".state")).unwrap().of(&path);
+        self.change("native import", &|env, now| {
+            let wish = take::Wish { trust: n % 2 == 0, at: &env.now(), written: &written, global: &[] };
+            take::plan(&folder, now, &wish, &|| env.new_id()).unwrap().0
+        });
+        let (env, before) = (self.env(), content(&self.home));
+        let wish = give::Wish { today: &env.today(), written: &written, again: false, trust_hand_edits: true };
+        let given = give::plan(&folder, &[self.store().snapshot(PROJECT).unwrap()], &wish);
+        record::apply(&self.home.join(".state"), &path, &given.edits, &env.now()).unwrap();
+        Record::load(&self.home.join(".state")).unwrap().save(&self.home.join(".state"), &path, given.written).unwrap();
+        assert_eq!(content(&self.home), before, "what is given to the client changes nothing here");
     }
 
     fn ingest(&self, n: usize) {
