@@ -207,7 +207,8 @@ impl<'a> App<'a> {
             Some(_) => self.named_project(store)?,
             None => match self.here(store)? {
                 Here::Project(name) => Some(name),
-                Here::Repository(_, name) => Some(name).filter(|n| changed(n)),
+                // Also one that has no memories yet, or none any more: another project is never meant.
+                Here::Repository(_, name) => Some(name),
                 Here::Nowhere => None,
             },
         };
@@ -259,8 +260,42 @@ impl<'a> App<'a> {
         }
         match found.len() {
             1 => found.pop().ok_or_else(|| no_such(id)),
-            0 => Err(no_such(id)),
+            0 => Err(match self.archived(store, id) {
+                Ok(_) => Error::new(Kind::Usage, format!("`{id}` is in the archive"))
+                    .hint(format!("`claude-mem prune --bring-back {id}` brings it back; `show` and `forget` reach it there")),
+                Err(_) => no_such(id),
+            }),
             n => Err(Error::new(Kind::Usage, format!("`{id}` is the beginning of {n} ids")).hint("type more of it")),
+        }
+    }
+
+    /// [`App::find`], in the archive, too.
+    ///
+    /// # Errors
+    /// As [`App::find`].
+    pub fn find_anywhere(&self, store: &Store, id: &str) -> Result<(Snapshot, Entry)> {
+        self.find(store, id).or_else(|error| match self.archived(store, id) {
+            Ok((project, entry)) => Ok((self.read(store, &project)?, entry)),
+            Err(_) => Err(error),
+        })
+    }
+
+    /// The one archived entry that an id, or the beginning of one (4 characters or more), names in any project.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`] if there is none, or several.
+    pub fn archived(&self, store: &Store, id: &str) -> Result<(String, Entry)> {
+        let wanted = id.trim().to_ascii_lowercase();
+        let mut found = Vec::new();
+        for project in store.projects()?.into_iter().filter(|_| wanted.len() >= 4) {
+            let entries = store.archived(&project)?;
+            found.extend(entries.into_iter().filter(|e| e.memory.id.as_str().starts_with(&wanted)).map(|e| (project.clone(), e)));
+        }
+        match (found.len(), found.pop()) {
+            (1, Some(only)) => Ok(only),
+            (0 | 1, _) => Err(Error::new(Kind::Usage, format!("the archive has no memory `{id}`"))
+                .hint("`claude-mem prune --archived --all-projects` lists what it has")),
+            (n, _) => Err(Error::new(Kind::Usage, format!("`{id}` is the beginning of {n} ids")).hint("type more of it")),
         }
     }
 }

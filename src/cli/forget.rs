@@ -116,7 +116,7 @@ impl ForgetArgs {
         let mut chosen = Vec::new();
         if self.session.is_none() && self.query.is_none() {
             for id in &self.ids {
-                let (snapshot, entry) = app.find(store, id)?;
+                let (snapshot, entry) = app.find_anywhere(store, id)?;
                 chosen.push((snapshot.project, entry.memory));
             }
         } else {
@@ -128,12 +128,8 @@ impl ForgetArgs {
                     (None, None) => false,
                 };
                 chosen.extend(snapshot.entries.iter().filter(|e| wanted(&e.memory)).map(|e| (snapshot.project.clone(), e.memory.clone())));
-                if every {
-                    let archived = store.archived(&snapshot.project)?;
-                    chosen.extend(
-                        archived.into_iter().map(|entry| entry.memory).filter(|m| wanted(m)).map(|m| (snapshot.project.clone(), m)),
-                    );
-                }
+                let archived = store.archived(&snapshot.project)?.into_iter().map(|entry| entry.memory);
+                chosen.extend(archived.filter(|m| wanted(m)).map(|m| (snapshot.project.clone(), m)));
             }
         }
         chosen.sort_by(|a, b| (&a.0, &a.1.id).cmp(&(&b.0, &b.1.id)));

@@ -138,7 +138,7 @@ impl ShowArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
-        let found = self.ids.iter().map(|id| app.find(&store, id)).collect::<Result<Vec<_>>>()?;
+        let found = self.ids.iter().map(|id| app.find_anywhere(&store, id)).collect::<Result<Vec<_>>>()?;
         if app.ui.wishes.json {
             let records: Vec<MemoryRecord> = found.iter().map(|(s, e)| record(s, e)).collect();
             app.ui.object("show", fields([("memories", json(&records)?)]));

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::app::{App, fields, ids};
 use super::test::Tested;
 use super::ui::{count, paint, style};
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::model::{Change, Id, Memory};
 use crate::reconcile::decay::{self, Decayed, Settings};
 use crate::reconcile::promote::{Promotion, promotions};
@@ -165,7 +165,7 @@ impl PruneArgs {
     fn bring_back(&self, app: &App, store: &Store) -> Result<()> {
         let mut brought = Vec::new();
         for wanted in &self.bring_back {
-            let (project, entry) = archived(store, wanted)?;
+            let (project, entry) = app.archived(store, wanted)?;
             let id = entry.memory.id.clone();
             self.tested.update(app, store, &project, &mut |now| {
                 let mut plan = app.plan(now, "prune");
@@ -195,22 +195,6 @@ const LASTING: &[(&str, &str)] = &[
     ("no", "it stays a working memory; this is not asked again while it says the same"),
     ("later", "ask again next time"),
 ];
-
-/// The one archived entry that an id, or the beginning of one (4 characters or more), names in any project.
-fn archived(store: &Store, id: &str) -> Result<(String, Entry)> {
-    let wanted = id.trim().to_ascii_lowercase();
-    let mut found = Vec::new();
-    for project in store.projects()?.into_iter().filter(|_| wanted.len() >= 4) {
-        let entries = store.archived(&project)?;
-        found.extend(entries.into_iter().filter(|e| e.memory.id.as_str().starts_with(&wanted)).map(|e| (project.clone(), e)));
-    }
-    match (found.len(), found.pop()) {
-        (1, Some(only)) => Ok(only),
-        (0 | 1, _) => Err(Error::new(Kind::Usage, format!("the archive has no memory `{id}`"))
-            .hint("`claude-mem prune --archived --all-projects` lists what it has")),
-        (n, _) => Err(Error::new(Kind::Usage, format!("`{id}` is the beginning of {n} ids")).hint("type more of it")),
-    }
-}
 
 /// One change, for people.
 struct Row {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
@@ -51,13 +52,19 @@ fn claim(memory: &Memory) -> String {
     parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
+/// When a memory was said, if it was made on the day it was said: one that was read out of a conversation later was not.
+fn at(memory: &Memory) -> Option<Timestamp> {
+    let created = memory.created.as_deref().filter(|_| memory.session.is_none())?;
+    created.parse().ok()
+}
+
 /// Checks the memories that name anything and have a day, in their order.
 pub fn check<'a>(memories: impl IntoIterator<Item = &'a Memory>, repo: &Repo, care: Care) -> Vec<Checked> {
     let named = |memory: &Memory| match care {
         Care::Quick => mentions::paths(&claim(memory)),
         Care::Thorough => mentions::mentions(&claim(memory)),
     };
-    let asked = memories.into_iter().filter_map(|m| Some((m.id.clone(), Question { mentions: named(m), day: m.day()? })));
+    let asked = memories.into_iter().filter_map(|m| Some((m.id.clone(), Question { mentions: named(m), day: m.day()?, at: at(m) })));
     let (ids, questions): (Vec<Id>, Vec<Question>) = asked.filter(|(_, q)| !q.mentions.is_empty()).unzip();
     let answers = repo.ask(&questions, care);
     ids.into_iter().zip(questions).zip(answers).map(|((id, q), findings)| Checked { id, day: q.day, findings }).collect()

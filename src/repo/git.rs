@@ -1,4 +1,8 @@
-//! What git knows, asked as a child process: no shell, no hooks, no locks, no file of the repository run.
+//! What git knows, asked as a child process: no shell, no locks, no network, and nothing of the repository run.
+//!
+//! A repository may be anybody's. Its settings name programs (monitors, hooks, signature checkers, converters, clean filters,
+//! transports), so each of these is switched off, and no question is asked for which git would read a file of the work tree
+//! through a filter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -7,15 +11,30 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
+
+/// What a repository's own settings may not say.
+const SETTINGS: &[&str] = &[
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.quotePath=false",
+    "log.showSignature=false",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+];
 
 /// Runs git and gives its output; `None` if it is not there, fails, or takes longer than `limit`. Exit 1 counts as an answer
 /// (`grep` that finds nothing).
 fn run(folder: &Path, args: &[&str], paths: &BTreeSet<String>, limit: Duration) -> Option<Vec<u8>> {
     let mut command = Command::new("git");
-    // A repository's own settings must not run anything.
-    command.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false", "--no-pager"]);
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command.arg("--no-pager");
     command.args(["--no-optional-locks", "--literal-pathspecs", "-C"]).arg(folder).args(args).arg("--").args(paths);
+    // A partial clone would fetch what it lacks.
+    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "");
     let quiet =
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = quiet.spawn().ok()?;
@@ -47,16 +66,16 @@ pub(super) fn tracked(folder: &Path, limit: Duration) -> Option<Vec<String>> {
     Some(lines(&bytes).map(str::to_owned).collect())
 }
 
-/// Days of the commits since `oldest` that touched these paths, by file, newest first.
-pub(super) fn changes(folder: &Path, oldest: Date, paths: &BTreeSet<String>, limit: Duration) -> Option<BTreeMap<String, Vec<Date>>> {
+/// Times of the commits since `oldest` that touched these paths, by file, newest first.
+pub(super) fn changes(folder: &Path, oldest: Date, paths: &BTreeSet<String>, limit: Duration) -> Option<BTreeMap<String, Vec<Timestamp>>> {
     let since = format!("--since={oldest}T00:00:00");
     let bytes = run(folder, &["log", "--format=%x01%cI", "--name-only", "--no-renames", "--relative", &since], paths, limit)?;
-    let mut found: BTreeMap<String, Vec<Date>> = BTreeMap::new();
-    let mut day: Option<Date> = None;
+    let mut found: BTreeMap<String, Vec<Timestamp>> = BTreeMap::new();
+    let mut at: Option<Timestamp> = None;
     for line in lines(&bytes) {
         match line.strip_prefix('\u{1}') {
-            Some(time) => day = time.get(..10).and_then(|d| d.parse().ok()),
-            None => found.entry(line.to_owned()).or_default().extend(day),
+            Some(time) => at = time.parse().ok(),
+            None => found.entry(line.to_owned()).or_default().extend(at),
         }
     }
     Some(found)
@@ -64,8 +83,11 @@ pub(super) fn changes(folder: &Path, oldest: Date, paths: &BTreeSet<String>, lim
 
 /// Those of these paths that differ from the last commit.
 pub(super) fn dirty(folder: &Path, paths: &BTreeSet<String>, limit: Duration) -> Option<BTreeSet<String>> {
-    let bytes = run(folder, &["diff", "--name-only", "--no-ext-diff", "--no-textconv", "--relative", "HEAD"], paths, limit)?;
-    Some(lines(&bytes).map(str::to_owned).collect())
+    // By the times of files and by the index, since comparing contents would run clean filters.
+    let common = ["--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative"];
+    let unstaged = run(folder, &[&["diff-files"], common.as_slice()].concat(), paths, limit)?;
+    let staged = run(folder, &[&["diff-index", "--cached"], common.as_slice(), &["HEAD"]].concat(), paths, limit)?;
+    Some(lines(&unstaged).chain(lines(&staged)).map(str::to_owned).collect())
 }
 
 /// Which of these words stand in tracked files, as whole words.

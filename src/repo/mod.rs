@@ -62,6 +62,8 @@ pub struct Question {
     pub mentions: BTreeSet<Mention>,
     /// The day it was said.
     pub day: Date,
+    /// The moment, where that is known; else what changed on that day counts as known to who said it.
+    pub at: Option<Timestamp>,
 }
 
 /// How much may be spent on an answer.
@@ -115,10 +117,10 @@ impl Repo {
         let thorough = care == Care::Thorough;
         let manifests = if thorough { Manifests::read(&self.folder) } else { Manifests::default() };
         let symbols = if thorough && self.is_git { self.symbols(questions, care) } else { BTreeMap::new() };
-        let one = |mention: &Mention, day: Date| {
+        let one = |mention: &Mention, said: Timestamp| {
             let (state, since, now) = match mention {
                 Mention::Path(path) => {
-                    let (state, since) = files.state(path, day);
+                    let (state, since) = files.state(path, said);
                     (state, since, None)
                 }
                 Mention::Symbol(name) => {
@@ -133,7 +135,7 @@ impl Repo {
             };
             Finding { mention: mention.clone(), state, since, now }
         };
-        questions.iter().map(|q| q.mentions.iter().map(|mention| one(mention, q.day)).collect()).collect()
+        questions.iter().map(|q| q.mentions.iter().map(|mention| one(mention, self.said(q))).collect()).collect()
     }
 
     /// Symbols: found as a word in tracked files, else gone if the history knew them.
@@ -156,8 +158,14 @@ impl Repo {
         names.iter().map(|name| (name.clone(), state(name))).collect()
     }
 
-    fn day_of(&self, path: &str) -> Option<Date> {
-        self.stamp(path).map(|time| self.zone.to_datetime(time).date())
+    /// Until when changes were known to who said something.
+    fn said(&self, question: &Question) -> Timestamp {
+        let end = || self.zone.to_timestamp(question.day.tomorrow().ok()?.at(0, 0, 0, 0)).ok();
+        question.at.or_else(end).unwrap_or(Timestamp::MAX)
+    }
+
+    fn day(&self, time: Timestamp) -> Date {
+        self.zone.to_datetime(time).date()
     }
 }
 
@@ -166,8 +174,8 @@ struct Files<'a> {
     repo: &'a Repo,
     /// Every tracked file, where that was looked up.
     tracked: Vec<String>,
-    /// Days of commits that touched a file, newest first; `None` if git could not say.
-    commits: Option<BTreeMap<String, Vec<Date>>>,
+    /// Times of commits that touched a file, newest first; `None` if git could not say.
+    commits: Option<BTreeMap<String, Vec<Timestamp>>>,
     /// Files that differ from the last commit.
     dirty: BTreeSet<String>,
 }
@@ -184,11 +192,11 @@ impl<'a> Files<'a> {
                 Mention::Path(path) => Some(path.clone()),
                 _ => None,
             });
-            paths.map(|path| (path, q.day)).collect::<Vec<_>>()
+            paths.map(|path| (path, repo.said(q))).collect::<Vec<_>>()
         };
-        let asked: Vec<(String, Date)> = questions.iter().flat_map(named).collect();
+        let asked: Vec<(String, Timestamp)> = questions.iter().flat_map(named).collect();
         // A file older than every memory that names it did not change since.
-        let suspicious = |(path, day): &&(String, Date)| repo.day_of(path).is_none_or(|changed| changed > *day);
+        let suspicious = |(path, said): &&(String, Timestamp)| repo.stamp(path).is_none_or(|changed| changed > *said);
         let paths: BTreeSet<String> = match care {
             Care::Quick => asked.iter().filter(suspicious).map(|(path, _)| path.clone()).collect(),
             Care::Thorough => asked.iter().flat_map(|(path, _)| files.places(path)).collect(),
@@ -211,14 +219,14 @@ impl<'a> Files<'a> {
         if self.repo.folder.join(path).exists() || found.is_empty() { vec![path.to_owned()] } else { found }
     }
 
-    fn state(&self, path: &str, day: Date) -> (State, Option<Date>) {
+    fn state(&self, path: &str, said: Timestamp) -> (State, Option<Date>) {
         let places = self.places(path);
         let there = places.iter().any(|p| self.repo.folder.join(p).exists());
         let Some(commits) = &self.commits else {
             // Without git only the file's own time speaks, and only for what is there.
-            let changed = if self.repo.is_git { None } else { self.repo.day_of(path) };
+            let changed = if self.repo.is_git { None } else { self.repo.stamp(path) };
             return match changed.filter(|_| there) {
-                Some(changed) if changed > day => (State::Changed, Some(changed)),
+                Some(changed) if changed > said => (State::Changed, Some(self.repo.day(changed))),
                 Some(_) => (State::Fresh, None),
                 None => (State::Unknown, None),
             };
@@ -226,12 +234,14 @@ impl<'a> Files<'a> {
         let under =
             |file: &str| places.iter().any(|p| file == p || file.strip_prefix(p.trim_end_matches('/')).is_some_and(|r| r.starts_with('/')));
         let committed = commits.iter().filter(|(file, _)| under(file)).flat_map(|(_, days)| days).copied();
-        let edited = self.dirty.iter().filter(|file| under(file)).filter_map(|file| self.repo.day_of(file));
-        let last = committed.chain(edited).filter(|changed| *changed > day).max();
+        let edited = self.dirty.iter().filter(|file| under(file)).filter_map(|file| self.repo.stamp(file).or(Some(Timestamp::MAX)));
+        let last = committed.chain(edited).filter(|changed| *changed > said).max();
+        // Of a file that was taken away just now nobody knows the moment.
+        let last = last.map(|time| (time != Timestamp::MAX).then(|| self.repo.day(time)));
         match (there, last) {
-            (true, Some(last)) => (State::Changed, Some(last)),
+            (true, Some(last)) => (State::Changed, last),
             (true, None) => (State::Fresh, None),
-            (false, Some(last)) => (State::Gone, Some(last)),
+            (false, Some(last)) => (State::Gone, last),
             // It was not there when the memory was made either: a plan, or another place.
             (false, None) => (State::Unknown, None),
         }

@@ -39,6 +39,29 @@ impl Repository {
         self.git(day, &["commit", "-q", "-m", "change"]);
     }
 
+    fn read(&self, args: &[&str]) -> String {
+        let out = Command::new("git").args(args).current_dir(self.0.cwd()).output().expect("git runs");
+        String::from_utf8(out.stdout).expect("UTF-8")
+    }
+
+    /// A commit on top that says it is signed.
+    fn sign(&self, day: &str) {
+        let head = self.read(&["cat-file", "commit", "HEAD"]);
+        let (before, message) = head.split_once("\n\n").expect("a commit");
+        let signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----";
+        let object = self.0.file("commit.txt", format!("{before}\n{signature}\n\n{message}"));
+        let id = self.read(&["hash-object", "-w", "-t", "commit", &object.to_string_lossy()]);
+        self.git(day, &["update-ref", "HEAD", id.trim()]);
+        std::fs::remove_file(object).expect("a file");
+    }
+
+    /// Takes away one object, as in a partial clone.
+    fn lose(&self, name: &str) {
+        let id = self.read(&["rev-parse", name]);
+        let (folder, file) = id.trim().split_at(2);
+        std::fs::remove_file(self.0.cwd().join(".git/objects").join(folder).join(file)).expect("an object");
+    }
+
     /// Remembers something on a day, and gives its id.
     fn said(&self, day: &str, text: &str) -> String {
         let row = format!("{}\n", serde_json::json!({"summary": text, "kind": "fact", "created": format!("{day}T10:00:00Z")}));
@@ -127,6 +150,24 @@ fn an_injection_says_it_only_where_it_matters() {
     assert!(told.contains("names src/pay.rs, changed since"), "{told}");
 }
 
+/// What is typed by hand has a moment, so a change of the same day counts.
+#[test]
+fn a_change_of_the_same_day_counts() {
+    let Some(repository) = Repository::new() else { return };
+    repository.commit("2026-02-01", &[("a.txt", "one\n"), ("b.txt", "one\n"), ("c.txt", "one\n")]);
+    let early = repository
+        .0
+        .pipe(&["import", "--json", "-"], "{\"summary\": \"See a.txt, b.txt and c.txt\", \"created\": \"2026-06-14T08:00:00Z\"}\n");
+    early.ok();
+    repository.git("2026-06-14", &["rm", "-q", "a.txt"]);
+    repository.git("2026-06-14", &["commit", "-q", "-m", "drop"]);
+    repository.0.file("b.txt", "two\n");
+    let rows = repository.check();
+    assert_eq!(states(&rows[0]), ["a.txt gone", "b.txt changed", "c.txt fresh"], "{rows:?}");
+    std::fs::remove_file(repository.0.cwd().join("c.txt")).expect("a file");
+    assert_eq!(states(&repository.check()[0]), ["a.txt gone", "b.txt changed", "c.txt gone"]);
+}
+
 #[test]
 fn without_git_the_time_of_the_file_speaks() {
     let world = World::new();
@@ -140,19 +181,46 @@ fn without_git_the_time_of_the_file_speaks() {
     assert_eq!(states(&rows["checked"][0]), ["gone.md unknown", "plan.md changed"], "{rows}");
 }
 
+/// Settings and attributes that name programs: each would leave a file behind if it was run.
+#[cfg(unix)]
 #[test]
 fn a_hostile_repository_runs_nothing() {
     let Some(repository) = Repository::new() else { return };
-    repository.commit("2026-02-01", &[("src/pay.rs", "one\n"), (".gitattributes", "*.rs diff=evil\n")]);
+    let attributes = "*.rs diff=evil filter=evil\n";
+    repository.commit("2026-02-01", &[("src/pay.rs", "fn missing_symbol() {}\n"), (".gitattributes", attributes)]);
+    repository.commit("2026-02-02", &[("src/pay.rs", "one\n")]);
+    repository.lose("HEAD~1:src/pay.rs");
+    repository.sign("2026-02-03");
+    repository.said("2026-01-15", "Signatures are checked by missing_symbol in src/pay.rs; --output=x.rs");
     let trap = repository.0.home().join("trapped");
     let touch = format!("touch {}", trap.display());
-    for key in ["core.fsmonitor", "diff.evil.textconv", "diff.evil.command", "diff.external", "core.pager", "core.sshCommand"] {
-        repository.git("2026-02-01", &["config", key, &touch]);
+    let script = repository.0.file("evil.sh", format!("#!/bin/sh\n{touch}\nexit 1\n"));
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a script");
+    let script = script.to_string_lossy();
+    let settings = [
+        ("core.fsmonitor", touch.as_str()),
+        ("diff.evil.textconv", &touch),
+        ("diff.evil.command", &touch),
+        ("diff.external", &touch),
+        ("filter.evil.clean", &touch),
+        ("filter.evil.process", &touch),
+        ("core.pager", &touch),
+        ("log.showSignature", "true"),
+        ("gpg.program", &script),
+        // A partial clone, whose missing objects come from a program.
+        ("core.repositoryformatversion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.url", "."),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.uploadpack", &touch),
+    ];
+    for (key, value) in settings {
+        repository.git("2026-02-04", &["config", key, value]);
     }
-    repository.said("2026-01-15", "Signatures are checked by missing_symbol in src/pay.rs; --output=x.rs");
     repository.0.file("src/pay.rs", "two\n");
     let rows = repository.check();
     assert!(states(&rows[0]).contains(&"src/pay.rs changed".to_owned()), "{rows:?}");
+    repository.0.run(&["inject", "--print"]).ok();
     assert!(!trap.exists(), "something of the repository was run");
 }
 

@@ -119,7 +119,7 @@ fn about_one(folder: &Folder, index: &Index, file: &File, found: &mut Vec<Findin
 /// What files name that changed since they were written, or went.
 fn stale(folder: &Folder, repo: &Repo, today: &str) -> Vec<Finding> {
     let dated = folder.files.iter().filter_map(|f| Some((f, f.day.as_ref()?.parse::<Date>().ok()?)));
-    let asked = dated.map(|(f, day)| (f, Question { mentions: mentions::mentions(&f.text), day }));
+    let asked = dated.map(|(f, day)| (f, Question { mentions: mentions::mentions(&f.text), day, at: None }));
     let (files, questions): (Vec<&File>, Vec<Question>) = asked.filter(|(_, q)| !q.mentions.is_empty()).unzip();
     let answers = repo.ask(&questions, Care::Thorough);
     let mut found = Vec::new();

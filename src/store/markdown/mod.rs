@@ -111,12 +111,20 @@ impl Document {
         self.pieces.iter().all(|p| p.text.trim().is_empty())
     }
 
-    /// Lets the links to an old name (its slug) lead to a new one, and gives the entries whose text changed by that.
+    /// Lets the links to an old name (its slug) lead to a new one, and gives the entries whose text changed by that. Quotes stay
+    /// as they were said.
     pub fn relink(&mut self, old: &str, new: &str) -> Vec<Id> {
         let mut changed = Vec::new();
         let layer = self.layer;
         for piece in self.pieces.iter_mut().filter(|p| p.is_entry()) {
-            let Some(text) = links::renamed(&piece.text, old, new) else { continue };
+            let line = |line: &str| match line.trim_start().starts_with('>') {
+                true => line.to_owned(),
+                false => links::renamed(line, old, new).unwrap_or_else(|| line.to_owned()),
+            };
+            let text: String = piece.text.split_inclusive('\n').map(line).collect();
+            if text == piece.text {
+                continue;
+            }
             *piece = Piece::new(piece.what.clone(), text);
             changed.extend(piece.entry(layer).and_then(|entry| entry.id.clone()));
         }
