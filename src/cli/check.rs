@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::app::{App, fields};
+use super::app::{App, fields, nothing_yet};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::{Memory, State as Holds};
@@ -36,6 +36,10 @@ impl CheckArgs {
             ids => ids.iter().map(|id| Ok(app.find(&store, id)?.0)).collect::<Result<Vec<_>>>()?,
         };
         let wanted = self.ids.iter().map(|id| Ok(app.find(&store, id)?.1.memory)).collect::<Result<Vec<Memory>>>()?;
+        if let Some(first) = snapshots.first().filter(|s| s.entries.is_empty() && !app.ui.wishes.json) {
+            app.ui.say(&nothing_yet(&first.project));
+            return Ok(());
+        }
         let repo = app.repo(&snapshots).ok_or_else(|| {
             Error::new(Kind::Usage, "the project is bound to no folder that is there")
                 .hint("run this inside the repository, or bind it with `claude-mem project bind`")

@@ -11,6 +11,7 @@ use super::app::{App, fields, json as to_json};
 use super::list::{kind, layer};
 use super::turns;
 use super::ui::{count, paint, style};
+use super::usage::at_least_one;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::MemoryRecord;
 use crate::model::{self, Id, Layer};
@@ -32,7 +33,7 @@ pub struct SearchArgs {
     #[arg(long = "in", value_enum, value_name = "WHAT", default_value_t)]
     place: Place,
     /// The most hits to show
-    #[arg(long, short, value_name = "N", default_value_t = 10)]
+    #[arg(long, short, value_name = "N", default_value_t = 10, value_parser = at_least_one)]
     limit: usize,
     /// In every project
     #[arg(long)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::app::{App, fields};
 use super::ui::{count, paint, style};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::model::Plan;
 use crate::pipeline::memory_tests::{self, Gate, Played};
 use crate::recall::memory_tests::{EXAMPLE, Failure, Given};
@@ -53,16 +53,16 @@ impl TestArgs {
         cases.retain(|c| project.as_ref().is_none_or(|p| c.project == *p));
         let played = memory_tests::run(&store, cases, &memory_tests::setting(app.env, &app.config))?;
         let failed = played.iter().filter(|p| !p.passed()).count();
+        if let (Some(name), true) = (&self.name, played.is_empty()) {
+            return Err(Error::new(Kind::Usage, format!("no memory test is called “{name}”")).hint("`claude-mem test` names them all"));
+        }
         if app.ui.wishes.json {
             let rows: Vec<Value> = played.iter().map(json_of).collect();
             app.ui.object("test", fields([("tests", rows.into()), ("passed", (played.len() - failed).into()), ("failed", failed.into())]));
         } else {
             show(app, &played);
             if played.is_empty() {
-                app.ui.say(&match &self.name {
-                    Some(name) => format!("no memory test is called “{}”", app.ui.foreign(name)),
-                    None => "no memory tests yet; begin with: claude-mem test --init".to_owned(),
-                });
+                app.ui.say("no memory tests yet; begin with: claude-mem test --init");
             }
         }
         match played.iter().find(|p| !p.passed()) {

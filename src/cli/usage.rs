@@ -100,3 +100,11 @@ fn first_paragraph(error: &clap::Error) -> String {
     let lines = text.lines().map(str::trim).take_while(|l| !l.is_empty());
     lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
 }
+
+/// A number of things to show: none is no answer to anything.
+///
+/// # Errors
+/// A sentence, if it is no number or 0.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "a whole number, 1 or more".to_owned())
+}

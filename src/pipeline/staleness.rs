@@ -67,7 +67,8 @@ pub fn check<'a>(memories: impl IntoIterator<Item = &'a Memory>, repo: &Repo, ca
     let asked = memories.into_iter().filter_map(|m| Some((m.id.clone(), Question { mentions: named(m), day: m.day()?, at: at(m) })));
     let (ids, questions): (Vec<Id>, Vec<Question>) = asked.filter(|(_, q)| !q.mentions.is_empty()).unzip();
     let answers = repo.ask(&questions, care);
-    ids.into_iter().zip(questions).zip(answers).map(|((id, q), findings)| Checked { id, day: q.day, findings }).collect()
+    let checked = ids.into_iter().zip(questions).zip(answers).map(|((id, q), findings)| Checked { id, day: q.day, findings });
+    checked.filter(|c| !c.findings.is_empty()).collect()
 }
 
 /// What an injection has to add to memories: those that name a file which changed or went since.

@@ -135,7 +135,10 @@ impl Repo {
             };
             Finding { mention: mention.clone(), state, since, now }
         };
-        questions.iter().map(|q| q.mentions.iter().map(|mention| one(mention, self.said(q))).collect()).collect()
+        // A number behind a word is a version only if a manifest knows the word.
+        let means = |f: &Finding| f.state != State::Unknown || !matches!(f.mention, Mention::Version { .. });
+        let all = |q: &Question| q.mentions.iter().map(|mention| one(mention, self.said(q))).filter(means).collect();
+        questions.iter().map(all).collect()
     }
 
     /// Symbols: found as a word in tracked files, else gone if the history knew them.

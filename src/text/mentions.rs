@@ -89,7 +89,14 @@ pub fn mentions(text: &str) -> BTreeSet<Mention> {
 pub fn paths(text: &str) -> BTreeSet<Mention> {
     // An address keeps its `//` in one run; what stands before the colon is not looked at.
     let runs = text.split(|c: char| !c.is_ascii_alphanumeric() && !"_@.~/+-".contains(c)).filter(|run| !run.contains("//"));
-    runs.filter_map(path_of).map(Mention::Path).collect()
+    let mut found: BTreeSet<Mention> = runs.filter_map(path_of).map(Mention::Path).collect();
+    if !text.is_ascii() {
+        // A name in another script ends where a space, a quote or a mark stands.
+        let ends = |c: char| c.is_whitespace() || "`'\"“”‘’「」《》()（）[]【】，。、：；！？,;:!?".contains(c);
+        let names = text.split(ends).filter(|name| !name.is_ascii() && !name.contains("//"));
+        found.extend(names.filter_map(path_of).map(Mention::Path));
+    }
+    found
 }
 
 fn path_of(run: &str) -> Option<String> {
@@ -190,6 +197,7 @@ mod tests {
             ("退款逻辑在src/pay/refund.rs里，配置见config.toml。", vec!["config.toml", "src/pay/refund.rs"]),
             ("`./scripts/deploy.sh:12` runs the Makefile", vec!["Makefile", "scripts/deploy.sh"]),
             ("返金は `app/payments.py` にある", vec!["app/payments.py"]),
+            ("说明写在 文档.md 里，流程见“设计/支付 回调.md”和`设计/退款.md`", vec!["回调.md", "文档.md", "设计/退款.md"]),
             ("read/write, TCP/IP, Node.js, example.com, https://x.dev/a.html, /etc/hosts.conf, ~/x.md, ../up.rs, v1.2", vec![]),
         ] {
             assert_eq!(names(text, "file"), want, "{text}");

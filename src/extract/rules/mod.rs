@@ -384,11 +384,19 @@ fn add(drafts: &mut Vec<Draft>, draft: Draft) {
             }
             return;
         }
-        if alike >= 0.6 && !same && !numbers.is_empty() && draft.points >= STRONG {
+        if alike >= 0.6 && !same && draft.points >= STRONG && is_one_slot(old, &draft) {
             old.gone = true;
         }
     }
     drafts.push(draft);
+}
+
+/// Whether two statements with other numbers fill one slot: one number each, and no name of their own. "auth on 8001" and
+/// "billing on 8002" are two things, and so are "worker 3 takes queue 7" and "worker 4 takes queue 8".
+fn is_one_slot(old: &Draft, new: &Draft) -> bool {
+    let (a, b) = (words::numbers(&old.candidate.summary), words::numbers(&new.candidate.summary));
+    let own = |x: &Draft, y: &Draft| x.subject.difference(&y.subject).any(|word| !word.contains(|c: char| c.is_ascii_digit()));
+    a.difference(&b).count() <= 1 && b.difference(&a).count() == 1 && !(own(old, new) && own(new, old))
 }
 
 /// The drafts that stand, with relations, keywords and names, at most [`MOST`].
