@@ -85,6 +85,7 @@ fn day(text: &str) -> Result<String, String> {
 impl Filter {
     fn options(&self, app: &App, limit: usize) -> SearchOptions {
         SearchOptions {
+            least_confidence: 0.0,
             today: app.env.today(),
             limit,
             layer: self.layer,

@@ -21,7 +21,7 @@ use crate::pipeline::by_hand::{self, Wish};
 use crate::pipeline::memory_tests::Gate;
 use crate::pipeline::review::{self, Decision, Keep};
 use crate::pipeline::search::Searcher;
-use crate::recall::search::{self, Hit, SearchOptions};
+use crate::recall::search::{Found, Hit, SearchOptions};
 use crate::store::identity::Here;
 use crate::store::layout::TRANSIENT;
 use crate::store::{Entry, GLOBAL, Injection, Snapshot, Store};
@@ -304,20 +304,17 @@ impl Desk<'_> {
             self.take_in(&store, project)?;
         }
         let mut options = SearchOptions::new(self.env.today());
-        (options.limit, options.hold_back) = (search::CANDIDATES, !store.trust_hand_edits);
+        options.limit = arguments.count("limit").unwrap_or(DIGEST);
+        options.hold_back = !store.trust_hand_edits;
+        options.least_confidence = arguments.number("min_confidence").unwrap_or_default();
         let now = self.env.timestamp().as_nanosecond();
         let searcher = match self.kept.searcher.take() {
             Some(kept) => kept.again(&projects, now)?,
             None => Searcher::open(&store, &projects, now)?,
         };
-        let mut hits = searcher.find(arguments.text("query").unwrap_or_default(), &options)?;
+        let Found { hits, all } = searcher.find_counted(arguments.text("query").unwrap_or_default(), &options)?;
         searcher.notes().iter().for_each(|note| (self.log)(note));
         self.kept.searcher.replace(Some(searcher));
-        let least = arguments.number("min_confidence").unwrap_or_default();
-        // What a person wrote carries no figure and counts as certain.
-        hits.retain(|hit| hit.record.confidence.unwrap_or(1.0) >= least);
-        let all = hits.len();
-        hits.truncate(arguments.count("limit").unwrap_or(DIGEST));
         let shown = hits.iter().map(|hit| hit.record.to_memory(hit.id.clone()).map_err(Error::failure)).collect::<Result<Vec<Memory>>>()?;
         let mut pairs = Vec::new();
         // Reading the projects for their open pairs is only worth it where one is touched.

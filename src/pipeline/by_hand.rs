@@ -145,15 +145,26 @@ pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> Noted {
     Noted { plan, known, disagrees }
 }
 
-/// The memories that a new one disagrees with, each with the change that flags both.
+/// The memories that a new one disagrees with, each with the change that flags both. Compared on all cores where there are many.
 pub fn clashes<'a>(near: impl Iterator<Item = &'a Memory>, memory: &Memory) -> Vec<(Id, Change)> {
-    let holds = near.filter(|m| matches!(m.state, State::Valid | State::Rejected));
-    let flagged = holds.filter_map(|older| {
+    /// Comparisons for which a thread pays.
+    const SHARE: usize = 50;
+    let holds: Vec<&Memory> = near.filter(|m| matches!(m.state, State::Valid | State::Rejected)).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = holds.len().div_ceil(cores).max(SHARE);
+    let flag = |older: &&Memory| {
         let clash = conflict::clash(older, memory)?;
         let (id, newer) = (older.id.clone(), memory.id.clone());
         Some((id.clone(), Change::Conflict { older: id, newer, reason: clash.reason, supersedes: clash.changed }))
-    });
-    flagged.collect()
+    };
+    let flagged = |part: &[&Memory]| part.iter().filter_map(flag).collect::<Vec<_>>();
+    if holds.len() <= share {
+        return flagged(&holds);
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = holds.chunks(share).map(|part| scope.spawn(move || flagged(part))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
 }
 
 /// Whether the owner rejected this claim before.

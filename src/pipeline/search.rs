@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 
 use crate::error::{Error, Kind, Result};
-use crate::recall::search::{self, Corpus, Hit, SearchOptions, Whole};
+use crate::model::plan::MemoryRecord;
+use crate::recall::search::{self, Corpus, Found, Hit, SearchOptions, Whole};
 use crate::store::index::{Doc, Index, Place};
 use crate::store::{Snapshot, Store};
 
@@ -72,6 +73,14 @@ impl Searcher {
     /// # Errors
     /// If the index fails and the projects themselves cannot be read.
     pub fn find(&self, query: &str, options: &SearchOptions) -> Result<Vec<Hit>> {
+        self.find_counted(query, options).map(|found| found.hits)
+    }
+
+    /// The same, and how many there are besides.
+    ///
+    /// # Errors
+    /// As [`Searcher::find`].
+    pub fn find_counted(&self, query: &str, options: &SearchOptions) -> Result<Found> {
         let found = by(&self.source.borrow(), query, options);
         found.or_else(|error| {
             self.notes.borrow_mut().push(format!("searched without the index: {error}"));
@@ -129,11 +138,11 @@ fn indexed(store: &Store, projects: &[String], now: i128, notes: &mut Vec<String
     })
 }
 
-fn by(source: &Source, query: &str, options: &SearchOptions) -> Result<Vec<Hit>> {
+fn by(source: &Source, query: &str, options: &SearchOptions) -> Result<Found> {
     match source {
         Source::Whole(all) => {
             let corpora: Vec<&dyn Corpus> = all.iter().map(|w| w as &dyn Corpus).collect();
-            search::find(&corpora, query, options)
+            search::find_counted(&corpora, query, options)
         }
         Source::Index(index, projects) => {
             index.begin()?;
@@ -143,7 +152,7 @@ fn by(source: &Source, query: &str, options: &SearchOptions) -> Result<Vec<Hit>>
                     all.extend(index.place(project)?.map(|place| Indexed { index, place }));
                 }
                 let corpora: Vec<&dyn Corpus> = all.iter().map(|w| w as &dyn Corpus).collect();
-                search::find(&corpora, query, options)
+                search::find_counted(&corpora, query, options)
             };
             let found = find();
             index.end().and(found)
@@ -162,15 +171,19 @@ impl Corpus for Indexed<'_> {
         (self.place.docs, self.place.length)
     }
 
-    fn holders(&self, term: &str) -> Result<usize> {
-        self.index.holders(&self.place, term)
+    fn holders(&self, terms: &[&str]) -> Result<Vec<usize>> {
+        self.index.holders(&self.place, terms)
     }
 
     fn near(&self, term: &str) -> Result<Vec<String>> {
         self.index.near(&self.place, term)
     }
 
-    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> bool) -> Result<Vec<Doc>> {
+    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> Result<bool>) -> Result<Vec<Doc>> {
         self.index.candidates(&self.place, terms, most, accept)
+    }
+
+    fn records(&self, docs: &[&Doc]) -> Result<Vec<MemoryRecord>> {
+        self.index.records(&self.place, docs)
     }
 }

@@ -16,16 +16,33 @@ pub fn find(folded: &str, phrase: &str) -> Option<Range<usize>> {
         .find(|range| (!first || edge(folded[..range.start].chars().next_back())) && (!last || edge(folded[range.end..].chars().next())))
 }
 
+/// The bytes that occur in a text: they rule most phrases out without a search.
+struct Bytes([bool; 256]);
+
+impl Bytes {
+    fn of(text: &str) -> Self {
+        let mut there = [false; 256];
+        text.bytes().for_each(|byte| there[usize::from(byte)] = true);
+        Self(there)
+    }
+
+    fn may_hold(&self, phrase: &str) -> bool {
+        phrase.bytes().all(|byte| self.0[usize::from(byte)])
+    }
+}
+
 /// Whether one of the phrases occurs.
 pub fn has_any(folded: &str, phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| find(folded, phrase).is_some())
+    let bytes = Bytes::of(folded);
+    phrases.iter().any(|phrase| bytes.may_hold(phrase) && find(folded, phrase).is_some())
 }
 
 /// How often the phrases occur, each found place counted once.
 pub fn count(folded: &str, phrases: &[&str]) -> usize {
     let mut rest = folded.to_owned();
     let mut found = 0;
-    for phrase in phrases {
+    let bytes = Bytes::of(folded);
+    for phrase in phrases.iter().filter(|phrase| bytes.may_hold(phrase)) {
         while let Some(range) = find(&rest, phrase) {
             // A mark in its place keeps the neighbours apart and is never part of a phrase.
             rest.replace_range(range, "\u{0}");
@@ -38,7 +55,9 @@ pub fn count(folded: &str, phrases: &[&str]) -> usize {
 /// The text without the phrases.
 pub fn without(folded: &str, phrases: &[&str]) -> String {
     let mut rest = folded.to_owned();
-    for phrase in phrases {
+    let mut bytes = Bytes::of(folded);
+    bytes.0[usize::from(b' ')] = true; // stands where a phrase was
+    for phrase in phrases.iter().filter(|phrase| bytes.may_hold(phrase)) {
         while let Some(range) = find(&rest, phrase) {
             rest.replace_range(range, " ");
         }

@@ -2,7 +2,7 @@
 
 use crate::model::plan::MemoryRecord;
 use crate::model::{Kind, Layer};
-use crate::store::index::Doc;
+use crate::store::index::Facts;
 use crate::text::words::fold;
 
 /// What is asked for besides the words.
@@ -22,6 +22,8 @@ pub struct SearchOptions {
     pub keyword: Option<String>,
     /// Only noted on this day (`YYYY-MM-DD`) or later.
     pub since: Option<String>,
+    /// Only what is believed this much, 0 to 1; what a person wrote carries no figure and counts as certain.
+    pub least_confidence: f64,
     /// Also what is done, superseded or lapsed.
     pub any_state: bool,
     /// Hold back what appeared outside and was not adopted (`trust_hand_edits = false`).
@@ -54,6 +56,8 @@ pub enum Gate {
     Keyword,
     /// It is older than was asked for.
     Since,
+    /// It is believed less than was asked for.
+    Confidence,
 }
 
 impl std::fmt::Display for Gate {
@@ -67,32 +71,40 @@ impl std::fmt::Display for Gate {
             Self::Topic => f.write_str("its topic does not contain what --topic asks for"),
             Self::Keyword => f.write_str("it has no keyword, topic or summary with what --keyword asks for"),
             Self::Since => f.write_str("it is older than --since asks for"),
+            Self::Confidence => f.write_str("it is believed less than was asked for"),
         }
     }
 }
 
-/// The first gate that keeps a memory out; `None` if it may be shown.
-pub fn gate(doc: &Doc, options: &SearchOptions) -> Option<Gate> {
-    let record = &doc.record;
-    let within = |text: &str, part: &str| fold(text).contains(&fold(part));
+/// The first gate that keeps a memory out by its facts; `None` if it may be shown. What needs the record: [`gate_by_text`].
+pub fn gate(facts: &Facts, options: &SearchOptions) -> Option<Gate> {
     let lacks = |name: Option<&str>, found: &str| name.is_some_and(|n| n != found);
-    if options.hold_back && doc.held {
+    if options.hold_back && facts.held {
         return Some(Gate::Held);
     }
     if !options.any_state {
-        if !matches!(record.state.as_str(), "valid" | "rejected") {
-            return Some(Gate::State(record.state.clone()));
+        if !matches!(facts.state.as_str(), "valid" | "rejected") {
+            return Some(Gate::State(facts.state.clone()));
         }
-        if let Some(day) = record.until_date.as_deref().filter(|day| *day < options.today.as_str()) {
+        if let Some(day) = facts.until.as_deref().filter(|day| *day < options.today.as_str()) {
             return Some(Gate::Until(day.to_owned()));
         }
     }
-    if lacks(options.layer.map(Layer::name), &record.layer) {
+    if lacks(options.layer.map(Layer::name), &facts.layer) {
         return Some(Gate::Layer);
     }
-    if lacks(options.kind.map(Kind::name), &record.kind) {
+    if lacks(options.kind.map(Kind::name), &facts.kind) {
         return Some(Gate::Kind);
     }
+    if options.since.as_deref().is_some_and(|since| facts.day.as_deref().is_some_and(|day| day < since)) {
+        return Some(Gate::Since);
+    }
+    (facts.confidence.unwrap_or(1.0) < options.least_confidence).then_some(Gate::Confidence)
+}
+
+/// The first gate that keeps a memory out by its text.
+pub fn gate_by_text(record: &MemoryRecord, options: &SearchOptions) -> Option<Gate> {
+    let within = |text: &str, part: &str| fold(text).contains(&fold(part));
     if options.topic.as_deref().is_some_and(|wanted| !record.topic.as_deref().is_some_and(|t| within(t, wanted))) {
         return Some(Gate::Topic);
     }
@@ -102,20 +114,5 @@ pub fn gate(doc: &Doc, options: &SearchOptions) -> Option<Gate> {
     }) {
         return Some(Gate::Keyword);
     }
-    if options.since.as_deref().is_some_and(|since| day_of(record).is_some_and(|day| day < since)) {
-        return Some(Gate::Since);
-    }
     None
-}
-
-/// The day a memory was noted: when it was made, else that of its session.
-pub fn day_of(record: &MemoryRecord) -> Option<&str> {
-    let day = |text: &'_ Option<String>| {
-        text.as_deref().and_then(|t| t.get(..10)).filter(|d| d.parse::<jiff::civil::Date>().is_ok()).map(str::len)
-    };
-    match (day(&record.created), day(&record.session)) {
-        (Some(n), _) => record.created.as_deref().and_then(|t| t.get(..n)),
-        (None, Some(n)) => record.session.as_deref().and_then(|t| t.get(..n)),
-        (None, None) => None,
-    }
 }

@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 
 use jiff::civil::Date;
 
-use super::filter::{day_of, gate};
+use super::filter::{gate, gate_by_text};
 use super::query::{Query, terms_per_word};
 use super::{Breakdown, Corpus, Hit, SearchOptions, bm25};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Id;
+use crate::model::plan::MemoryRecord;
 use crate::recall::score::days_between;
 use crate::store::index::{Doc, FIELDS};
 use crate::text::{stems, terms};
@@ -54,15 +55,32 @@ struct Asked {
     telling: f64,
 }
 
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// The best, as many as were asked for.
+    pub hits: Vec<Hit>,
+    /// How many there are, up to [`CANDIDATES`] a project.
+    pub all: usize,
+}
+
 /// The memories of several corpora that share a word with the query, best first.
 ///
 /// # Errors
 /// What a corpus says; one in memory never fails.
 pub fn find(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Result<Vec<Hit>> {
+    find_counted(corpora, query, options).map(|found| found.hits)
+}
+
+/// The same, and how many there are besides.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_counted(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Result<Found> {
     let query = Query::of(query);
     let (docs, length) = corpora.iter().map(|c| c.size()).fold((0, 0), |(n, l), (dn, dl)| (n + dn, l + dl));
     if docs == 0 || query.terms.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Found::default());
     }
     let mut asked = asked(corpora, &query, docs)?;
     // Of a long prompt, the words that tell memories apart. Sorting keeps the order of equals.
@@ -71,21 +89,51 @@ pub fn find(corpora: &[&dyn Corpus], query: &str, options: &SearchOptions) -> Re
     let mut forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
     forms.sort_unstable();
     forms.dedup();
-    let mut candidates = Vec::new();
-    for corpus in corpora {
-        candidates.extend(corpus.candidates(&forms, CANDIDATES, &|doc| gate(doc, options).is_none())?);
+    let by_text = options.topic.is_some() || options.keyword.is_some();
+    let mut candidates: Vec<(usize, Doc)> = Vec::new();
+    for (at, corpus) in corpora.iter().enumerate() {
+        let accept = |doc: &Doc| {
+            let is_shown = gate(&doc.facts, options).is_none();
+            Ok(is_shown && (!by_text || corpus.records(&[doc])?.iter().all(|record| gate_by_text(record, options).is_none())))
+        };
+        candidates.extend(corpus.candidates(&forms, CANDIDATES, &accept)?.into_iter().map(|doc| (at, doc)));
     }
+    let days: Vec<Option<Date>> = candidates.iter().map(|(_, doc)| doc.facts.day.as_deref()?.parse().ok()).collect();
     let scale = Scale {
         average: length as f64 / docs as f64,
-        newest: candidates.iter().filter_map(day).max(),
+        newest: days.iter().flatten().max().copied(),
         unit: unit(&asked) * if query.cjk { terms_per_word(&query.terms) } else { 1.0 },
         idf: asked.iter().map(|a| a.idf * a.weight).sum(),
-        days: candidates.iter().filter_map(day).collect(),
+        days: days.iter().flatten().copied().collect(),
     };
-    let mut hits: Vec<Hit> = candidates.into_iter().filter_map(|doc| score(doc, &asked, &query, &scale)).collect();
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
-    hits.truncate(options.limit);
-    Ok(hits)
+    let scored = candidates.into_iter().zip(days);
+    let scored = scored.filter_map(|((at, doc), day)| Some((at, score(&doc, day, &asked, &query, &scale)?, doc)));
+    let mut scored: Vec<(usize, Score, Doc)> = scored.collect();
+    scored.sort_by(|(_, x, a), (_, y, b)| y.parts.total.total_cmp(&x.parts.total).then_with(|| a.facts.id.cmp(&b.facts.id)));
+    let all = scored.len();
+    scored.truncate(options.limit);
+    let mut hits: Vec<Option<Hit>> = scored.iter().map(|_| None).collect();
+    for (at, corpus) in corpora.iter().enumerate() {
+        let mine: Vec<usize> = (0..scored.len()).filter(|place| scored[*place].0 == at).collect();
+        let docs: Vec<&Doc> = mine.iter().map(|place| &scored[*place].2).collect();
+        for (place, record) in mine.iter().zip(corpus.records(&docs)?) {
+            hits[*place] = hit(&scored[*place].1, record);
+        }
+    }
+    Ok(Found { hits: hits.into_iter().flatten().collect(), all })
+}
+
+fn hit(score: &Score, record: MemoryRecord) -> Option<Hit> {
+    let Score { parts, coverage, strength } = *score;
+    let id = Id::parse(&record.id)?;
+    Some(Hit { project: record.project.clone(), id, score: parts.total, breakdown: parts, coverage, strength, record })
+}
+
+/// What a candidate is worth.
+struct Score {
+    parts: Breakdown,
+    coverage: f64,
+    strength: f64,
 }
 
 /// The mean rarity of the terms that somebody holds.
@@ -95,10 +143,17 @@ fn unit(asked: &[Asked]) -> f64 {
 }
 
 fn asked(corpora: &[&dyn Corpus], query: &Query, docs: usize) -> Result<Vec<Asked>> {
-    let holders = |term: &str| corpora.iter().try_fold(0, |n, c| Ok::<_, crate::error::Error>(n + c.holders(term)?));
+    let holders = |terms: &[&str]| {
+        let mut sum = vec![0; terms.len()];
+        for corpus in corpora {
+            sum.iter_mut().zip(corpus.holders(terms)?).for_each(|(sum, n)| *sum += n);
+        }
+        Ok::<Vec<usize>, Error>(sum)
+    };
+    let terms: Vec<&str> = query.terms.iter().map(|(term, _)| term.as_str()).collect();
     let mut all = Vec::new();
-    for (term, weight) in &query.terms {
-        let (mut forms, mut weight, mut held) = (vec![term.clone()], *weight, holders(term)?);
+    for ((term, weight), held) in query.terms.iter().zip(holders(&terms)?) {
+        let (mut forms, mut weight, mut held) = (vec![term.clone()], *weight, held);
         if held == 0 {
             let mut near = Vec::new();
             for corpus in corpora {
@@ -108,7 +163,7 @@ fn asked(corpora: &[&dyn Corpus], query: &Query, docs: usize) -> Result<Vec<Aske
             near.dedup();
             if !near.is_empty() {
                 weight *= SLIP;
-                held = near.iter().map(|t| holders(t)).try_fold(0, |n, h| h.map(|h| n.max(h)))?;
+                held = holders(&near.iter().map(String::as_str).collect::<Vec<_>>())?.into_iter().max().unwrap_or(0);
                 forms = near;
             }
         }
@@ -137,17 +192,14 @@ struct Scale {
     days: Vec<Date>,
 }
 
-fn day(doc: &Doc) -> Option<Date> {
-    day_of(&doc.record)?.parse().ok()
-}
-
-fn score(doc: Doc, asked: &[Asked], query: &Query, scale: &Scale) -> Option<Hit> {
-    let length = doc.length() as f64;
+fn score(doc: &Doc, day: Option<Date>, asked: &[Asked], query: &Query, scale: &Scale) -> Option<Score> {
+    let length = doc.length as f64;
+    let fields = doc.fields();
     let mut parts = [0.0; FIELDS];
     let (mut covered, mut strength) = (0.0, 0.0);
     for term in asked {
         let counts: [f64; FIELDS] = std::array::from_fn(|f| {
-            let n = doc.terms[f].iter().filter(|t| term.forms.contains(t)).count();
+            let n = fields[f].iter().filter(|t| term.forms.iter().any(|form| form == *t)).count();
             WEIGHTS[f] * n as f64
         });
         let frequency: f64 = counts.iter().sum();
@@ -171,22 +223,20 @@ fn score(doc: Doc, asked: &[Asked], query: &Query, scale: &Scale) -> Option<Hit>
         *part *= 1.0 + COVERAGE * coverage;
     }
     for (a, b) in &query.pairs {
-        let adjacent = |list: &Vec<String>| list.windows(2).any(|w| matches!(w, [x, y] if x == a && y == b));
-        if let Some(field) = doc.terms.iter().position(adjacent) {
+        let adjacent = |list: &Vec<&str>| list.windows(2).any(|w| matches!(w, [x, y] if x == a && y == b));
+        if let Some(field) = fields.iter().position(adjacent) {
             parts[field] += PHRASE * scale.unit;
         }
     }
-    let day = day(&doc);
     let age = day.zip(scale.newest).map(|(day, newest)| f64::from(days_between(day, newest)));
     let dated = query.range(&scale.days).zip(day).map_or(0.0, |(range, day)| range.fit(day));
     let recency = scale.unit * (DATED * dated + age.map_or(0.0, |age| RECENCY * (-age / HALF_LIFE_DAYS).exp2()));
-    let hits = doc.record.hits as f64;
+    let hits = doc.facts.hits as f64;
     let usage = scale.unit * USAGE * hits / (hits + HALF_USE);
     let [topic, keywords, summary, reason, evidence] = parts;
     let total = topic + keywords + summary + reason + evidence + recency + usage;
-    let breakdown = Breakdown { topic, keywords, summary, reason, evidence, recency, usage, total };
-    let id = Id::parse(&doc.record.id)?;
-    Some(Hit { project: doc.record.project.clone(), id, score: total, breakdown, coverage, strength, record: doc.record })
+    let parts = Breakdown { topic, keywords, summary, reason, evidence, recency, usage, total };
+    Some(Score { parts, coverage, strength })
 }
 
 /// Words of every piece of work: a prompt that shares only these with a memory is not about it. Stems.

@@ -11,8 +11,8 @@ pub mod query;
 pub mod turns;
 mod whole;
 
-pub use filter::{Gate, SearchOptions, gate};
-pub use memories::{CANDIDATES, find, is_match};
+pub use filter::{Gate, SearchOptions, gate, gate_by_text};
+pub use memories::{CANDIDATES, Found, find, find_counted, is_match};
 pub use whole::{Whole, WhyNot, why_not};
 
 use crate::error::Result;
@@ -65,12 +65,14 @@ pub struct Hit {
 pub trait Corpus {
     /// Number of memories, and of their terms in all.
     fn size(&self) -> (usize, usize);
-    /// In how many memories a term is.
-    fn holders(&self, term: &str) -> Result<usize>;
+    /// In how many memories each of these terms is.
+    fn holders(&self, terms: &[&str]) -> Result<Vec<usize>>;
     /// Terms that are one slip of the finger away from one that nobody holds.
     fn near(&self, term: &str) -> Result<Vec<String>>;
     /// The best `most` memories that hold one of the terms and are accepted, by plain BM25, then by id.
-    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> bool) -> Result<Vec<Doc>>;
+    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> Result<bool>) -> Result<Vec<Doc>>;
+    /// What candidates of its own say in full, in their order.
+    fn records(&self, docs: &[&Doc]) -> Result<Vec<MemoryRecord>>;
 }
 
 /// The memories that share words with the query, best first, at most `options.limit`. Without an index.

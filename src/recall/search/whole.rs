@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::memories::{CANDIDATES, find};
-use super::{Corpus, Gate, SearchOptions, bm25, gate};
-use crate::error::Result;
+use super::{Corpus, Gate, SearchOptions, bm25, gate, gate_by_text};
+use crate::error::{Error, Result};
 use crate::model::Id;
+use crate::model::plan::MemoryRecord;
 use crate::store::Snapshot;
-use crate::store::index::{Doc, near};
+use crate::store::index::{self, Doc, near};
 
 /// Every memory of one project, searched without an index.
 #[derive(Debug)]
 pub struct Whole {
     docs: Vec<Doc>,
+    records: Vec<MemoryRecord>,
     length: usize,
     holders: BTreeMap<String, usize>,
 }
@@ -20,23 +22,23 @@ pub struct Whole {
 impl Whole {
     /// Analyses a project.
     pub fn of(snapshot: &Snapshot) -> Self {
-        let mut docs = Doc::all(snapshot);
-        docs.iter_mut().for_each(Doc::analyse);
+        let (records, held): (Vec<MemoryRecord>, Vec<bool>) = index::records(snapshot).unzip();
+        let docs: Vec<Doc> = records.iter().zip(held).zip(0..).map(|((record, held), place)| Doc::of(record, held, place)).collect();
         let mut holders: BTreeMap<String, usize> = BTreeMap::new();
         for doc in &docs {
-            let mut terms: Vec<&String> = doc.terms.iter().flatten().collect();
+            let mut terms: Vec<&str> = doc.all_terms().collect();
             terms.sort_unstable();
             terms.dedup();
             for term in terms {
                 match holders.get_mut(term) {
                     Some(n) => *n += 1,
                     None => {
-                        holders.insert(term.clone(), 1);
+                        holders.insert(term.to_owned(), 1);
                     }
                 }
             }
         }
-        Self { length: docs.iter().map(Doc::length).sum(), docs, holders }
+        Self { length: docs.iter().map(|d| d.length).sum(), docs, records, holders }
     }
 }
 
@@ -45,8 +47,8 @@ impl Corpus for Whole {
         (self.docs.len(), self.length)
     }
 
-    fn holders(&self, term: &str) -> Result<usize> {
-        Ok(self.holders.get(term).copied().unwrap_or(0))
+    fn holders(&self, terms: &[&str]) -> Result<Vec<usize>> {
+        Ok(terms.iter().map(|term| self.holders.get(*term).copied().unwrap_or(0)).collect())
     }
 
     fn near(&self, term: &str) -> Result<Vec<String>> {
@@ -55,12 +57,12 @@ impl Corpus for Whole {
         Ok(near::nearest(term, from.take_while(|t| t.starts_with(&first))))
     }
 
-    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> bool) -> Result<Vec<Doc>> {
+    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> Result<bool>) -> Result<Vec<Doc>> {
         let average = self.length as f64 / self.docs.len().max(1) as f64;
         let mut ranked: Vec<(f64, &Doc)> = Vec::new();
         for doc in &self.docs {
-            let count = |term: &String| doc.terms.iter().flatten().filter(|t| *t == term).count() as f64;
-            let length = doc.length() as f64;
+            let count = |term: &String| doc.all_terms().filter(|t| t == term).count() as f64;
+            let length = doc.length as f64;
             let mut score = 0.0;
             for term in terms {
                 let frequency = count(term);
@@ -73,8 +75,19 @@ impl Corpus for Whole {
                 ranked.push(((score * 1e6).round(), doc));
             }
         }
-        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.record.id.cmp(&b.1.record.id)));
-        Ok(ranked.into_iter().map(|(_, doc)| doc).filter(|d| accept(d)).take(most).cloned().collect())
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.facts.id.cmp(&b.1.facts.id)));
+        let mut found = Vec::new();
+        for (_, doc) in ranked {
+            if found.len() < most && accept(doc)? {
+                found.push(doc.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    fn records(&self, docs: &[&Doc]) -> Result<Vec<MemoryRecord>> {
+        let record = |doc: &&Doc| usize::try_from(doc.place).ok().and_then(|place| self.records.get(place)).cloned();
+        docs.iter().map(|doc| record(doc).ok_or_else(|| Error::failure(format!("{} is not in memory", doc.facts.id)))).collect()
     }
 }
 
@@ -110,11 +123,12 @@ impl std::fmt::Display for WhyNot {
 
 /// The gate that kept a memory out of [`super::search`] with the same arguments.
 pub fn why_not(snapshots: &[&Snapshot], id: &Id, query: &str, options: &SearchOptions) -> WhyNot {
-    let Some(mut doc) = snapshots.iter().flat_map(|s| Doc::all(s)).find(|d| d.record.id == id.as_str()) else { return WhyNot::Elsewhere };
-    if let Some(gate) = gate(&doc, options) {
+    let found = snapshots.iter().flat_map(|s| index::records(s)).find(|(record, _)| record.id == id.as_str());
+    let Some((record, held)) = found else { return WhyNot::Elsewhere };
+    let doc = Doc::of(&record, held, 0);
+    if let Some(gate) = gate(&doc.facts, options).or_else(|| gate_by_text(&record, options)) {
         return WhyNot::Gate(gate);
     }
-    doc.analyse();
     let whole: Vec<Whole> = snapshots.iter().map(|s| Whole::of(s)).collect();
     let corpora: Vec<&dyn Corpus> = whole.iter().map(|w| w as &dyn Corpus).collect();
     let all = SearchOptions { limit: usize::MAX, ..options.clone() };
@@ -123,7 +137,7 @@ pub fn why_not(snapshots: &[&Snapshot], id: &Id, query: &str, options: &SearchOp
     match hits.iter().position(|h| h.id == *id) {
         Some(at) if at < options.limit => WhyNot::Shown(at + 1),
         Some(at) => WhyNot::BelowLimit(at + 1, options.limit),
-        None if asked.iter().any(|(t, _)| doc.terms.iter().flatten().any(|d| d == t)) => WhyNot::Crowded(CANDIDATES),
+        None if asked.iter().any(|(t, _)| doc.all_terms().any(|d| d == t)) => WhyNot::Crowded(CANDIDATES),
         None => WhyNot::NoSharedWord(asked.into_iter().map(|(t, _)| t).collect()),
     }
 }

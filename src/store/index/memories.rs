@@ -1,7 +1,8 @@
 //! The memories in the index: one FTS5 table per project, so that counts of words are those of the project.
 //!
-//! Terms come analysed (`text::terms`); FTS5 only splits them at blanks. A row keeps the record as JSON, so that a search reads
-//! no Markdown, and a checksum, so that damage that SQLite does not see is seen here.
+//! Terms come analysed (`text::terms`); FTS5 only splits them at blanks, and keeps no text. `doc` has what ranking weighs, small
+//! and together; `record` has what is shown, as JSON, so that a search reads no Markdown. Checksums show damage that SQLite
+//! does not see.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -9,10 +10,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::db::{self, Db, failed};
-use super::doc::{Doc, FIELDS};
+use super::doc::{Doc, Facts};
 use super::near;
 use super::stamps::{Look, Stamps};
 use crate::error::{Error, Result};
+use crate::model::plan::MemoryRecord;
 use crate::store::Store;
 
 /// The open index.
@@ -137,21 +139,25 @@ impl Index {
         found.optional().map_err(|e| failed(&e))
     }
 
-    /// In how many memories of a project a term is.
-    pub fn holders(&self, place: &Place, term: &str) -> Result<usize> {
-        let sql = format!("SELECT doc FROM vocab_{} WHERE term = ?1", place.key);
-        let found = self.sql().query_row(&sql, [term], |r| r.get::<_, i64>(0)).optional();
-        Ok(found.map_err(|e| failed(&e))?.unwrap_or(0) as usize)
+    /// In how many memories of a project each of these terms is.
+    pub fn holders(&self, place: &Place, terms: &[&str]) -> Result<Vec<usize>> {
+        let read = || -> rusqlite::Result<Vec<usize>> {
+            let mut count = self.sql().prepare(&format!("SELECT doc FROM vocab_{} WHERE term = ?1", place.key))?;
+            let count = |term| count.query_row([term], |r| r.get::<_, i64>(0)).optional().map(|n| n.unwrap_or(0) as usize);
+            terms.iter().map(count).collect()
+        };
+        read().map_err(|e| failed(&e))
     }
 
     /// Terms of a project one slip away from one that nobody holds.
     pub fn near(&self, place: &Place, term: &str) -> Result<Vec<String>> {
-        let first: String = term.chars().take(1).collect();
-        if !first.bytes().all(|b| b.is_ascii_lowercase()) {
+        if !near::can_slip(term) {
             return Ok(Vec::new());
         }
+        let first: String = term.chars().take(1).collect();
         let read = || -> rusqlite::Result<Vec<String>> {
-            let mut found = self.sql().prepare(&format!("SELECT term FROM vocab_{} WHERE term >= ?1 AND term < ?2", place.key))?;
+            let sql = format!("SELECT term FROM vocab_{} WHERE term >= ?1 AND term < ?2", place.key);
+            let mut found = self.sql().prepare(&sql)?;
             found.query_map([&first, &format!("{first}\u{10ffff}")], |r| r.get(0))?.collect()
         };
         let terms = read().map_err(|e| failed(&e))?;
@@ -162,38 +168,29 @@ impl Index {
     ///
     /// # Errors
     /// If the index cannot be read, or a row is not what was written.
-    pub fn candidates(&self, place: &Place, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> bool) -> Result<Vec<Doc>> {
+    pub fn candidates(&self, place: &Place, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> Result<bool>) -> Result<Vec<Doc>> {
         let key = place.key;
         let asked: Vec<String> = terms.iter().map(|t| format!("\"{t}\"")).collect();
         let read = || -> rusqlite::Result<Vec<(i64, i64)>> {
-            let mut matches =
-                self.sql().prepare(&format!("SELECT bm25(words_{key}), rowid FROM words_{key} WHERE words_{key} MATCH ?1"))?;
+            let sql = format!("SELECT bm25(words_{key}), rowid FROM words_{key} WHERE words_{key} MATCH ?1");
+            let mut matches = self.sql().prepare(&sql)?;
             let score = |r: &rusqlite::Row<'_>| Ok(((r.get::<_, f64>(0)? * 1e6).round() as i64, r.get(1)?));
             matches.query_map([asked.join(" OR ")], score)?.collect()
         };
         let mut ranked = read().map_err(|e| failed(&e))?;
         ranked.sort_unstable();
-        let mut load = self
-            .sql()
-            .prepare(&format!(
-                "SELECT d.record, d.held, d.sum, d.words, w.topic, w.keywords, w.summary, w.reason, w.evidence FROM doc_{key} d \
-             JOIN words_{key} w ON w.rowid = d.n WHERE d.n = ?1"
-            ))
-            .map_err(|e| failed(&e))?;
+        let sql = format!("SELECT {} FROM doc_{key} WHERE n = ?1", Row::COLUMNS);
+        let mut load = self.sql().prepare(&sql).map_err(|e| failed(&e))?;
         let mut found: Vec<Doc> = Vec::new();
         for group in ranked.chunk_by(|a, b| a.0 == b.0) {
             let mut same = Vec::new();
             for (_, n) in group {
-                let row = load.query_row([n], |r| {
-                    let terms: [String; FIELDS] = [r.get(4)?, r.get(5)?, r.get(6)?, r.get(7)?, r.get(8)?];
-                    Ok(Row { record: r.get(0)?, held: r.get(1)?, sum: r.get(2)?, words: r.get(3)?, terms })
-                });
-                let doc = doc_of(row.map_err(|e| failed(&e))?)?;
-                if accept(&doc) {
+                let doc = load.query_row([n], Row::of).map_err(|e| failed(&e))?.doc()?;
+                if accept(&doc)? {
                     same.push(doc);
                 }
             }
-            same.sort_by(|a, b| a.record.id.cmp(&b.record.id));
+            same.sort_by(|a, b| a.facts.id.cmp(&b.facts.id));
             found.extend(same);
             if found.len() >= most {
                 break;
@@ -202,24 +199,69 @@ impl Index {
         found.truncate(most);
         Ok(found)
     }
-}
 
-/// A row as it was read, with the checksums of its two halves.
-struct Row {
-    record: String,
-    held: bool,
-    sum: i64,
-    words: i64,
-    terms: [String; FIELDS],
-}
-
-fn doc_of(row: Row) -> Result<Doc> {
-    let damaged = || Error::failure("the search index is damaged").hint("`claude-mem reindex` makes it anew");
-    if sum_of(&(&row.record, row.held)) != row.sum || sum_of(&row.terms) != row.words {
-        return Err(damaged());
+    /// What candidates say in full.
+    ///
+    /// # Errors
+    /// As [`Index::candidates`].
+    pub fn records(&self, place: &Place, docs: &[&Doc]) -> Result<Vec<MemoryRecord>> {
+        let key = place.key;
+        let sql = format!("SELECT r.record, d.sum FROM record_{key} r JOIN doc_{key} d ON d.n = r.n WHERE r.n = ?1");
+        let mut load = self.sql().prepare(&sql).map_err(|e| failed(&e))?;
+        let record = |doc: &&Doc| {
+            let row = load.query_row([doc.place], |r| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?)));
+            let (record, sum) = row.map_err(|e| failed(&e))?;
+            let is_whole = sum_of(&(&record, doc.facts.held)) == sum;
+            serde_json::from_str(&record).ok().filter(|_| is_whole).ok_or_else(damaged)
+        };
+        docs.iter().map(record).collect()
     }
-    let terms = row.terms.map(|t| t.split(' ').filter(|t| !t.is_empty()).map(str::to_owned).collect());
-    Ok(Doc { record: serde_json::from_str(&row.record).map_err(|_| damaged())?, held: row.held, terms })
+}
+
+pub(super) fn damaged() -> Error {
+    Error::failure("the search index is damaged").hint("`claude-mem reindex` makes it anew")
+}
+
+/// A row of `doc`, with the checksums of its two halves.
+pub(super) struct Row {
+    pub(super) doc: Doc,
+    facts: i64,
+    pub(super) words: i64,
+}
+
+impl Row {
+    pub(super) const COLUMNS: &str = "n, id, held, state, until, layer, kind, day, hits, confidence, length, terms, facts, words";
+
+    pub(super) fn of(r: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        let facts = Facts {
+            id: r.get(1)?,
+            held: r.get(2)?,
+            state: r.get(3)?,
+            until: r.get(4)?,
+            layer: r.get(5)?,
+            kind: r.get(6)?,
+            day: r.get(7)?,
+            hits: r.get::<_, i64>(8)? as u64,
+            confidence: r.get(9)?,
+        };
+        let doc = Doc { place: r.get(0)?, facts, length: r.get::<_, i64>(10)? as usize, terms: r.get(11)? };
+        Ok(Self { doc, facts: r.get(12)?, words: r.get(13)? })
+    }
+
+    /// What was written, or an error if it is not that.
+    pub(super) fn doc(self) -> Result<Doc> {
+        let is_whole = sum_of_facts(&self.doc.facts) == self.facts && sum_of_words(&self.doc) == self.words;
+        if is_whole { Ok(self.doc) } else { Err(damaged()) }
+    }
+}
+
+pub(super) fn sum_of_facts(facts: &Facts) -> i64 {
+    let Facts { id, held, state, until, layer, kind, day, hits, confidence } = facts;
+    sum_of(&(id, held, state, until, layer, kind, day, hits, confidence.map(f64::to_bits)))
+}
+
+pub(super) fn sum_of_words(doc: &Doc) -> i64 {
+    sum_of(&(doc.length, &doc.terms))
 }
 
 /// A checksum against damage, not against people.

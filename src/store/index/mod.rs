@@ -10,6 +10,6 @@ pub mod near;
 mod stamps;
 mod write;
 
-pub use doc::{Doc, FIELD_NAMES, FIELDS};
+pub use doc::{Doc, FIELD_NAMES, FIELDS, Facts, records};
 pub use memories::{Index, Place, Refreshed};
 pub(super) use write::{follow, forget};

@@ -7,10 +7,14 @@ const LONG: usize = 9;
 /// The most neighbours to take.
 const MOST: usize = 3;
 
-/// The terms nearest to a word that is spelled as nobody spells it, sorted; empty for short words and words that are not plain
-/// letters. A swap of two neighbouring letters counts one edit, as a missing, added or changed one (optimal string alignment).
+/// Whether a word can be a slip at all: not too short, and of plain letters.
+pub fn can_slip(word: &str) -> bool {
+    word.len() >= SHORTEST && word.bytes().all(|b| b.is_ascii_lowercase())
+}
+
+/// The terms nearest to a word that is spelled as nobody spells it, sorted; none if it [`can_slip`] not. A swap of two neighbouring letters counts one edit, as a missing, added or changed one (optimal string alignment).
 pub fn nearest<'a>(word: &str, terms: impl Iterator<Item = &'a str>) -> Vec<String> {
-    if word.len() < SHORTEST || !word.bytes().all(|b| b.is_ascii_lowercase()) {
+    if !can_slip(word) {
         return Vec::new();
     }
     let allowed = if word.len() >= LONG { 2 } else { 1 };

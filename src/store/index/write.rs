@@ -5,14 +5,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::{Map, Value};
 
 use super::db::{self, failed};
-use super::doc::Doc;
-use super::memories::{Index, Refreshed, sum_of, to_json};
+use super::doc::{Doc, records};
+use super::memories::{self, Index, Refreshed, sum_of, sum_of_facts, sum_of_words, to_json};
 use super::stamps::Stamps;
 use crate::error::Result;
 use crate::model::Id;
-use crate::model::plan::Base;
+use crate::model::plan::{Base, MemoryRecord};
 use crate::store::{Manifest, Snapshot, layout};
 
 /// How long a commit waits for somebody who writes the index; then the next search brings it up to date.
@@ -49,7 +50,7 @@ impl Index {
             for (key, _) in all.iter().filter(|(_, name)| is_gone(name)) {
                 self.sql().execute_batch(&format!(
                     "BEGIN IMMEDIATE; DROP TABLE IF EXISTS vocab_{key}; DROP TABLE IF EXISTS words_{key}; \
-                     DROP TABLE IF EXISTS doc_{key}; DELETE FROM project WHERE key = {key}; COMMIT"
+                     DROP TABLE IF EXISTS doc_{key}; DROP TABLE IF EXISTS record_{key}; DELETE FROM project WHERE key = {key}; COMMIT"
                 ))?;
             }
             Ok(())
@@ -59,12 +60,12 @@ impl Index {
 
     /// Writes a project as a whole: rows that have changed, and only those.
     pub(super) fn write(&self, snapshot: &Snapshot, stamps: &Stamps) -> Result<Refreshed> {
-        let rows = Doc::all(snapshot).into_iter().map(New::of).collect::<Result<Vec<New>>>()?;
+        let rows = records(snapshot).map(New::of).collect::<Result<Vec<New>>>()?;
         let stamps = to_json(stamps)?;
         self.whole(|sql| {
-            let table = Table::make(sql, &snapshot.project)?;
+            let mut table = Table::make(sql, &snapshot.project)?;
             let mut old = table.all()?;
-            let rows = rows.into_iter().map(|new| (old.remove(&new.doc.record.id), new));
+            let rows = rows.into_iter().map(|new| (old.remove(&new.record.id), new));
             let changed: Vec<(Option<Old>, New)> = rows.filter(|(old, new)| old.as_ref().is_none_or(|o| o.sum != new.sum)).collect();
             let done = Refreshed { written: changed.len(), removed: old.len(), unnamed: 0 };
             table.put(changed)?;
@@ -84,15 +85,15 @@ impl Index {
                 None => drop(after.0.remove(name)),
             }
         }
-        let rows = Doc::all(part).into_iter().map(New::of).collect::<Result<Vec<New>>>()?;
+        let rows = records(part).map(New::of).collect::<Result<Vec<New>>>()?;
         let stamps = to_json(&Stamps::just_written(self.home(), project, &after)?)?;
         self.sql().busy_timeout(PATIENCE).map_err(|e| failed(&e))?;
         self.whole(|sql| {
             if !self.stamps(project)?.is_some_and(|known| known.is_of(before)) {
                 return Ok(());
             }
-            let table = Table::make(sql, project)?;
-            let rows = rows.into_iter().map(|new| Ok((table.one(&new.doc.record.id)?, new))).collect::<rusqlite::Result<Vec<_>>>()?;
+            let mut table = Table::make(sql, project)?;
+            let rows = rows.into_iter().map(|new| Ok((table.one(&new.record.id)?, new))).collect::<rusqlite::Result<Vec<_>>>()?;
             table.put(rows)?;
             for id in gone {
                 if let Some(old) = table.one(id.as_str())? {
@@ -120,17 +121,30 @@ impl Index {
 
 /// A memory to be written; its terms are made only if it is new.
 struct New {
-    doc: Doc,
-    record: String,
+    record: MemoryRecord,
+    held: bool,
+    json: String,
     /// Of record and `held`: tells whether it has changed.
     sum: i64,
 }
 
 impl New {
-    fn of(doc: Doc) -> Result<Self> {
-        let record = to_json(&doc.record)?;
-        Ok(Self { sum: sum_of(&(&record, doc.held)), record, doc })
+    fn of((record, held): (MemoryRecord, bool)) -> Result<Self> {
+        let json = to_json(&said(&record)?)?;
+        Ok(Self { sum: sum_of(&(&json, held)), json, record, held })
     }
+}
+
+/// A record without the fields that are empty; they are what a field that is not there is read as.
+fn said(record: &MemoryRecord) -> Result<Map<String, Value>> {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(record) else { return Err(memories::damaged()) };
+    fields.retain(|_, value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
+    });
+    Ok(fields)
 }
 
 /// What is there of a memory.
@@ -152,6 +166,9 @@ impl Old {
 struct Table<'a> {
     sql: &'a Connection,
     key: i64,
+    /// By how much memories and terms in all have grown.
+    docs: i64,
+    length: i64,
 }
 
 impl<'a> Table<'a> {
@@ -160,13 +177,14 @@ impl<'a> Table<'a> {
         let key: i64 = sql.query_row("SELECT key FROM project WHERE name = ?1", [project], |r| r.get(0))?;
         sql.execute_batch(&format!(
             "CREATE TABLE IF NOT EXISTS doc_{key} (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sum INTEGER NOT NULL, \
-             words INTEGER NOT NULL, length INTEGER NOT NULL, held INTEGER NOT NULL, record TEXT NOT NULL); \
-             CREATE INDEX IF NOT EXISTS length_{key} ON doc_{key} (length); \
-             CREATE VIRTUAL TABLE IF NOT EXISTS words_{key} USING fts5(topic, keywords, summary, reason, evidence, \
-             tokenize = \"ascii tokenchars '.+#'\"); \
+             facts INTEGER NOT NULL, words INTEGER NOT NULL, held INTEGER NOT NULL, state TEXT NOT NULL, until TEXT, \
+             layer TEXT NOT NULL, kind TEXT NOT NULL, day TEXT, hits INTEGER NOT NULL, confidence REAL, length INTEGER NOT NULL, \
+             terms TEXT NOT NULL); \
+             CREATE TABLE IF NOT EXISTS record_{key} (n INTEGER PRIMARY KEY, record TEXT NOT NULL); \
+             CREATE VIRTUAL TABLE IF NOT EXISTS words_{key} USING fts5(terms, content = '', tokenize = \"ascii tokenchars '.+#'\"); \
              CREATE VIRTUAL TABLE IF NOT EXISTS vocab_{key} USING fts5vocab(words_{key}, 'row')"
         ))?;
-        Ok(Self { sql, key })
+        Ok(Self { sql, key, docs: 0, length: 0 })
     }
 
     fn all(&self) -> rusqlite::Result<BTreeMap<String, Old>> {
@@ -179,50 +197,89 @@ impl<'a> Table<'a> {
         one.query_row([id], Old::of).optional()
     }
 
+    /// A memory as it is there, for FTS5 must be told what to forget.
+    fn row(&self, n: i64) -> rusqlite::Result<Doc> {
+        let sql = format!("SELECT {} FROM doc_{} WHERE n = ?1", memories::Row::COLUMNS, self.key);
+        let row = self.sql.prepare(&sql)?.query_row([n], memories::Row::of)?;
+        row.doc().map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error)))
+    }
+
     /// Writes memories, each in the place of what is there of it. Records first, then words: whatever is written to another
     /// table in between makes FTS5 write out what it has gathered so far, which costs most of the time.
-    fn put(&self, rows: Vec<(Option<Old>, New)>) -> rusqlite::Result<()> {
+    fn put(&mut self, rows: Vec<(Option<Old>, New)>) -> rusqlite::Result<()> {
         let key = self.key;
         let mut keep = self.sql.prepare(&format!(
-            "INSERT OR REPLACE INTO doc_{key} (n, id, sum, words, length, held, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+            "INSERT OR REPLACE INTO doc_{key} (n, id, sum, facts, words, held, state, until, layer, kind, day, hits, confidence, length, \
+             terms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
         ))?;
         let mut reworded = Vec::new();
-        for (old, New { mut doc, record, sum }) in rows {
-            doc.analyse();
-            let terms = doc.terms.each_ref().map(|t| t.join(" "));
-            let (n, words) = (old.as_ref().map(|old| old.n), sum_of(&terms));
-            keep.execute(params![n, doc.record.id, sum, words, doc.length() as i64, doc.held, record])?;
-            if old.is_none_or(|old| old.words != words) {
-                reworded.push((n.unwrap_or_else(|| self.sql.last_insert_rowid()), n.is_some(), terms));
+        let mut said = Vec::new();
+        for (old, New { record, held, json, sum }) in rows {
+            let doc = Doc::of(&record, held, 0);
+            let facts = &doc.facts;
+            let (n, words) = (old.as_ref().map(|old| old.n), sum_of_words(&doc));
+            let before = old.filter(|old| old.words != words).map(|old| self.row(old.n)).transpose()?;
+            let is_reworded = n.is_none() || before.is_some();
+            keep.execute(params![
+                n,
+                facts.id,
+                sum,
+                sum_of_facts(facts),
+                words,
+                held,
+                facts.state,
+                facts.until,
+                facts.layer,
+                facts.kind,
+                facts.day,
+                facts.hits as i64,
+                facts.confidence,
+                doc.length as i64,
+                doc.terms
+            ])?;
+            let n = n.unwrap_or_else(|| self.sql.last_insert_rowid());
+            said.push((n, json));
+            if is_reworded {
+                self.docs += i64::from(before.is_none());
+                self.length += doc.length as i64 - before.as_ref().map_or(0, |before| before.length as i64);
+                reworded.push((n, before, doc.terms));
             }
         }
-        let mut insert = self.sql.prepare(&format!(
-            "INSERT INTO words_{key} (rowid, topic, keywords, summary, reason, evidence) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-        ))?;
-        for (n, is_there, [topic, keywords, summary, reason, evidence]) in reworded {
-            if is_there {
-                self.sql.execute(&format!("DELETE FROM words_{key} WHERE rowid = ?1"), [n])?;
+        let mut keep = self.sql.prepare(&format!("INSERT OR REPLACE INTO record_{key} (n, record) VALUES (?1, ?2)"))?;
+        for (n, json) in said {
+            keep.execute(params![n, json])?;
+        }
+        let mut insert = self.sql.prepare(&format!("INSERT INTO words_{key} (rowid, terms) VALUES (?1, ?2)"))?;
+        for (n, before, terms) in reworded {
+            if let Some(before) = before {
+                self.unsay(n, &before.terms)?;
             }
-            insert.execute(params![n, topic, keywords, summary, reason, evidence])?;
+            insert.execute(params![n, terms])?;
         }
         Ok(())
     }
 
-    fn take_out(&self, old: &Old) -> rusqlite::Result<()> {
-        for table in ["words", "doc"] {
-            let column = if table == "doc" { "n" } else { "rowid" };
-            self.sql.prepare(&format!("DELETE FROM {table}_{} WHERE {column} = ?1", self.key))?.execute([old.n])?;
+    /// Takes terms out of FTS5.
+    fn unsay(&self, n: i64, terms: &str) -> rusqlite::Result<()> {
+        let key = self.key;
+        let mut forget = self.sql.prepare(&format!("INSERT INTO words_{key} (words_{key}, rowid, terms) VALUES ('delete', ?1, ?2)"))?;
+        forget.execute(params![n, terms]).map(drop)
+    }
+
+    fn take_out(&mut self, old: &Old) -> rusqlite::Result<()> {
+        let doc = self.row(old.n)?;
+        self.unsay(old.n, &doc.terms)?;
+        for table in ["doc", "record"] {
+            self.sql.execute(&format!("DELETE FROM {table}_{} WHERE n = ?1", self.key), [old.n])?;
         }
+        self.docs -= 1;
+        self.length -= doc.length as i64;
         Ok(())
     }
 
     /// Writes down what the rows are now.
     fn close(&self, stamps: &str) -> rusqlite::Result<()> {
-        let key = self.key;
-        let close = format!(
-            "UPDATE project SET stamps = ?1, docs = (SELECT count(*) FROM doc_{key}), \
-             length = (SELECT coalesce(sum(length), 0) FROM doc_{key}) WHERE key = {key}"
-        );
-        self.sql.execute(&close, [stamps]).map(drop)
+        let close = "UPDATE project SET stamps = ?2, docs = docs + ?3, length = length + ?4 WHERE key = ?1";
+        self.sql.execute(close, params![self.key, stamps, self.docs, self.length]).map(drop)
     }
 }
