@@ -106,7 +106,6 @@ fn connect(home: &Path) -> Result<Connection> {
         let sql = Connection::open(path(home))?;
         sql.busy_timeout(WAIT)?;
         sql.pragma_update(None, "synchronous", "NORMAL")?;
-        sql.pragma_update(None, "mmap_size", 268_435_456)?;
         Ok(sql)
     };
     open().map_err(|e| failed(&e))
