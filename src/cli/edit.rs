@@ -7,9 +7,10 @@ use super::editor::Draft;
 use super::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
-use crate::model::{self, Change, Layer, Memory, State, Validity, differences};
+use crate::model::{self, Layer, Memory, State, Validity, differences};
 use crate::pipeline::by_hand;
-use crate::store::markdown::Document;
+use crate::store::markdown::{self, Document};
+use crate::store::{Entry, Snapshot, Store};
 
 /// Change one memory: with flags, or whole in your editor ($VISUAL, $EDITOR)
 #[derive(Debug, Args)]
@@ -79,7 +80,9 @@ fn homeless<'a>(text: &'a str, memory: &Memory) -> Option<(usize, &'a str)> {
     let outside = text.lines().enumerate().filter(|(_, line)| {
         let fence = line.trim_start().starts_with("```");
         fenced ^= fence;
-        !fence && !fenced
+        // The heading for "no topic" is in the language of what the entry said before.
+        let untitled = memory.topic.is_none() && line.strip_prefix("## ").is_some_and(|name| markdown::is_general(name.trim()));
+        !fence && !fenced && !untitled
     });
     let mut lost = outside.filter(|(_, line)| !kept.contains(&bare(line)) && !behind_label(line));
     lost.next().map(|(at, line)| (at + 1, line.trim()))
@@ -92,18 +95,19 @@ fn changes(old: &Memory, new: &Memory) -> Vec<String> {
     lines.collect()
 }
 
-/// Opens an entry as Markdown, with remarks above it. Text that cannot be read back stays in its file, and the file is named.
-pub(super) fn in_editor(app: &App, old: &Memory, remarks: &[String]) -> Result<Memory> {
+/// Opens an entry as Markdown, with remarks above it. Text that cannot be used stays in its file, and the file is named; the
+/// draft is for the same, should what is done with the memory fail.
+pub(super) fn in_editor(app: &App, old: &Memory, remarks: &[String]) -> Result<(Memory, Draft)> {
     let mut document = Document::parse("", old.layer);
     document.insert(old);
     let above: String = remarks.iter().map(|r| format!("<!-- {} -->\n", r.replace("-->", "--"))).collect();
     let draft = Draft::new("memory", &format!("{above}{}", document.render()))?;
     let after = draft.edit(app)?;
     let entry: String = after.split_inclusive('\n').filter(|line| !line.starts_with("<!--")).collect();
-    match one_entry(&entry, old) {
-        Ok(memory) => Ok(memory),
-        Err(what) => Err(Error::failure(format!("the edited entry cannot be read: {what}"))
-            .hint(format!("your text is kept in {}", draft.keep()?.display()))),
+    let read = one_entry(&entry, old).map_err(|what| Error::failure(format!("the edited entry cannot be read: {what}")));
+    match read.and_then(|memory| by_hand::check(&memory).map(|()| memory)) {
+        Ok(memory) => Ok((memory, draft)),
+        Err(error) => draft.or_kept(Err(error)),
     }
 }
 
@@ -151,46 +155,53 @@ impl EditArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
         let (snapshot, entry) = app.find(&store, &self.id)?;
-        let memory = if self.has_flags() {
-            self.by_flags(&entry.memory)?
-        } else if app.ui.can_ask() {
-            in_editor(app, &entry.memory, &[])?
-        } else {
+        if self.has_flags() {
+            let memory = self.by_flags(&entry.memory)?;
+            by_hand::check(&memory)?;
+            return change(app, &store, &snapshot, &entry, memory);
+        }
+        if !app.ui.can_ask() {
             return Err(Error::new(Kind::Usage, "there is no terminal to edit at").hint("use flags such as --summary TEXT"));
-        };
-        by_hand::check(&memory)?;
-        if memory == entry.memory {
-            app.ui.unchanged();
-            return Ok(());
         }
-        if let Some(day) =
-            memory.validity.until_date().filter(|day| *day < app.env.today().as_str() && memory.validity != entry.memory.validity)
-        {
-            app.ui.warn(&format!("{day} is past, so it will not be given to any conversation"));
-        }
-        app.update(&store, &snapshot.project, &mut |now| {
-            if now.entry(&memory.id).map(|e| &e.memory) != Some(&entry.memory) {
-                return Err(Error::new(Kind::Busy, format!("{} was changed by somebody else meanwhile", memory.id))
-                    .hint("look at it with show, and edit again"));
-            }
-            let mut plan = app.plan(now, "edit");
-            plan.changes.push(Change::Amend(memory.clone()));
-            Ok(plan)
-        })?;
-        if app.ui.wishes.json && !app.ui.wishes.dry_run {
-            let (snapshot, entry) = app.find(&store, memory.id.as_str())?;
-            app.ui.object("edit", fields([("memories", json(&[record(&snapshot, &entry)])?)]));
-            return Ok(());
-        }
-        let changed = changes(&entry.memory, &memory);
-        app.ui.done("edit", fields([("changes", json(&changed)?)]), ("changed", "change"), &one_line(&app.ui, &memory));
-        if !app.ui.wishes.json {
-            for change in &changed {
-                app.ui.report(&paint(style::DIM, &format!("  {}", app.ui.foreign(change))));
-            }
-        }
-        Ok(())
+        let (memory, draft) = in_editor(app, &entry.memory, &[])?;
+        draft.or_kept(change(app, &store, &snapshot, &entry, memory))
     }
+}
+
+/// Puts an entry into other words, and says what differs.
+fn change(app: &App, store: &Store, snapshot: &Snapshot, entry: &Entry, memory: Memory) -> Result<()> {
+    if memory == entry.memory {
+        app.ui.unchanged();
+        return Ok(());
+    }
+    let memory = by_hand::own(&memory);
+    if let Some(day) =
+        memory.validity.until_date().filter(|day| *day < app.env.today().as_str() && memory.validity != entry.memory.validity)
+    {
+        app.ui.warn(&format!("{day} is past, so it will not be given to any conversation"));
+    }
+    app.update(store, &snapshot.project, &mut |now| {
+        if now.entry(&memory.id).map(|e| &e.memory) != Some(&entry.memory) {
+            return Err(Error::new(Kind::Busy, format!("{} was changed by somebody else meanwhile", memory.id))
+                .hint("look at it with show, and edit again"));
+        }
+        let mut plan = app.plan(now, "edit");
+        plan.changes.extend(by_hand::amend(now, &memory));
+        Ok(plan)
+    })?;
+    if app.ui.wishes.json && !app.ui.wishes.dry_run {
+        let (snapshot, entry) = app.find(store, memory.id.as_str())?;
+        app.ui.object("edit", fields([("memories", json(&[record(&snapshot, &entry)])?)]));
+        return Ok(());
+    }
+    let changed = changes(&entry.memory, &memory);
+    app.ui.done("edit", fields([("changes", json(&changed)?)]), ("changed", "change"), &one_line(&app.ui, &memory));
+    if !app.ui.wishes.json {
+        for change in &changed {
+            app.ui.report(&paint(style::DIM, &format!("  {}", app.ui.foreign(change))));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -216,6 +227,15 @@ mod tests {
         assert_eq!(one_entry(&printed(), &memory()), Ok(memory()));
         let relabelled = printed().replace("**Why:** 回调可能重复", "**原因：** 回调可能重复，也可能乱序");
         assert_eq!(one_entry(&relabelled, &memory()).unwrap().reason.as_deref(), Some("回调可能重复，也可能乱序"));
+    }
+
+    #[test]
+    fn without_a_topic_it_may_change_its_language() {
+        let english = Memory::new(Id::from_bits(7), Layer::Working, model::Kind::Fact, "Logs are kept for 30 days");
+        let mut document = Document::parse("", Layer::Working);
+        document.insert(&english);
+        let text = document.render().replace(&english.summary, "日志保留三十天");
+        assert_eq!(one_entry(&text, &english).map(|m| m.summary).as_deref(), Ok("日志保留三十天"));
     }
 
     #[test]

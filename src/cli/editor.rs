@@ -39,6 +39,14 @@ impl Draft {
         std::fs::read_to_string(self.0.path()).map_err(|e| failed(&e))
     }
 
+    /// What came of the text. If that is an error, the file stays and the error names it.
+    pub fn or_kept<T>(self, outcome: Result<T>) -> Result<T> {
+        let Err(error) = outcome else { return outcome };
+        let kept = format!("your text is kept in {}", self.keep()?.display());
+        let hint = error.hint.as_ref().map_or_else(|| kept.clone(), |hint| format!("{hint}; {kept}"));
+        Err(error.hint(hint))
+    }
+
     /// Leaves the file behind, and says where.
     pub fn keep(self) -> Result<PathBuf> {
         self.0.into_temp_path().keep().map_err(|e| Error::failure(format!("the edited text could not be kept: {e}")))

@@ -58,14 +58,15 @@ impl InjectArgs {
         let store = app.store()?;
         let mut snapshots = app.snapshots(&store, false)?;
         let announced = announce(app, &store, &snapshots);
-        hold_back(app, &store, &mut snapshots);
+        let mut told = announced.clone();
+        hold_back(app, &store, &mut snapshots, &mut told);
         let mut injection = inject(app, &snapshots, &request);
         if !injection.conflicts.is_empty() {
             let pairs = count(injection.conflicts.len(), "pair of memories disagrees", "pairs of memories disagree");
             app.ui.warn(&format!("{pairs}; both sides are shown as a question"));
             if app.ui.can_ask() && !self.print && review::settle_pairs(app, &store, &injection.conflicts)? {
                 snapshots = app.snapshots(&store, false)?;
-                hold_back(app, &store, &mut snapshots);
+                hold_back(app, &store, &mut snapshots, &mut told);
                 injection = inject(app, &snapshots, &request);
             }
         }
@@ -154,19 +155,20 @@ fn announce(app: &App, store: &Store, snapshots: &[Snapshot]) -> Vec<Id> {
     said
 }
 
-/// With `store.trust_hand_edits = false`, leaves out what appeared or changed outside and was not taken over.
-fn hold_back(app: &App, store: &Store, snapshots: &mut [Snapshot]) {
+/// With `store.trust_hand_edits = false`, leaves out what appeared or changed outside and was not taken over. What was `told`
+/// of is not told again.
+fn hold_back(app: &App, store: &Store, snapshots: &mut [Snapshot], told: &mut Vec<Id>) {
     if store.trust_hand_edits {
         return;
     }
     for snapshot in snapshots {
-        let before = snapshot.entries.len();
-        snapshot.entries.retain(|e| !snapshot.hand_edits.contains(&e.memory.id));
-        let held = before - snapshot.entries.len();
-        if held > 0 {
-            let entries = count(held, "entry", "entries");
-            app.ui.warn(&format!("{entries} of {} appeared outside claude-mem and are held back: claude-mem review", snapshot.project));
+        let held = &snapshot.hand_edits;
+        snapshot.entries.retain(|e| !held.contains(&e.memory.id));
+        if held.iter().any(|id| !told.contains(id)) {
+            let (entries, are) = (count(held.len(), "entry", "entries"), if held.len() == 1 { "is" } else { "are" });
+            app.ui.warn(&format!("{entries} of {} appeared outside claude-mem and {are} held back: claude-mem review", snapshot.project));
         }
+        told.extend(held.iter().cloned());
     }
 }
 

@@ -151,7 +151,7 @@ fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal],
         return Ok(0);
     }
     let (mut made, mut late) = (0, Vec::new());
-    tested.update(app, store, &snapshot.project, &mut |now| {
+    let done = tested.update(app, store, &snapshot.project, &mut |now| {
         let mut plan = app.plan(now, "refine");
         (made, late) = (0, Vec::new());
         // With what was planned so far, so that two proposals for one entry are both heeded.
@@ -185,7 +185,21 @@ fn decide(app: &App, store: &Store, snapshot: &Snapshot, proposals: &[Proposal],
             plan.changes.push(Change::Decline { keys });
         }
         Ok(plan)
-    })?;
+    });
+    if let Err(error) = done {
+        // What was declined and read stays so; what a refused proposal was about has to be read again.
+        let refused = accepted.iter().flat_map(|(proposal, _)| &proposal.ids).filter_map(|id| snapshot.entry(id));
+        let again: Vec<String> = refused.map(|e| mark(&e.memory)).collect();
+        declined.retain(|key| !again.contains(key));
+        if !declined.is_empty() {
+            app.update(store, &snapshot.project, &mut |now| {
+                let mut plan = app.plan(now, "refine");
+                plan.changes.push(Change::Decline { keys: declined.clone() });
+                Ok(plan)
+            })?;
+        }
+        return Err(error);
+    }
     for id in late {
         app.ui.warn(&format!("{id} was changed meanwhile, so a proposal for it was left out; refine looks at it again"));
     }

@@ -169,16 +169,19 @@ impl Tested {
             return app.update(store, project, make);
         }
         let mut gate = Gate::of(store, app.env, &app.config, project)?;
-        let seq = if app.ui.wishes.dry_run {
-            gate.foresee(project, make)?;
-            None
-        } else {
-            let receipt = gate.update(project, make)?;
-            app.announce(&receipt);
-            receipt.seq
-        };
+        let made = if app.ui.wishes.dry_run { gate.foresee(project, make).map(|()| None) } else { gate.update(project, make).map(Some) };
+        let receipt = made.map_err(|error| match &error.hint {
+            Some(hint) if gate.breaks => {
+                let hint = format!("{hint}; change it there, or make the change all the same with --no-test");
+                error.hint(hint)
+            }
+            _ => error,
+        })?;
+        if let Some(receipt) = &receipt {
+            app.announce(receipt);
+        }
         say_failing(app, &gate);
-        Ok(seq)
+        Ok(receipt.and_then(|receipt| receipt.seq))
     }
 }
 

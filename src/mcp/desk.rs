@@ -19,7 +19,7 @@ use crate::model::plan::Plan;
 use crate::model::{self, Id, Layer, Memory, RelationType};
 use crate::pipeline::by_hand::{self, Wish};
 use crate::pipeline::memory_tests::Gate;
-use crate::pipeline::review::{self, Decision, Keep};
+use crate::pipeline::review::{self, Decision, Keep, Voice};
 use crate::pipeline::search::Searcher;
 use crate::recall::search::{Found, Hit, SearchOptions};
 use crate::store::identity::Here;
@@ -434,7 +434,7 @@ impl Desk<'_> {
             let at = self.env.now();
             // Planned anew under the lock: somebody else may have decided meanwhile.
             let mut gate = Gate::of(&store, self.env, self.config, &snapshot.project)?;
-            gate.update(&snapshot.project, &mut |now| review::decide::plan(now, &item, &Decision::Keep(keep), &at))?;
+            gate.update(&snapshot.project, &mut |now| review::decide::plan(now, &item, &Decision::Keep(keep), Voice::Model, &at))?;
             return Ok(match item.pair() {
                 Some((older, newer)) => format!("Settled: kept {} of {older} (old) and {newer} (new).", keep.name()),
                 None if keep == Keep::Old => format!("Dropped {} for good.", item.id),

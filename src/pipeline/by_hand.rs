@@ -109,6 +109,23 @@ pub fn check(memory: &Memory) -> Result<()> {
     Ok(())
 }
 
+/// The same, as its owner's own word if so far nobody vouched for it.
+pub fn own(memory: &Memory) -> Memory {
+    let origin = if memory.is_unconfirmed() { Origin::Manual } else { memory.origin };
+    Memory { origin, ..memory.clone() }
+}
+
+/// How an owner puts a stored memory into other words: it is theirs then, and held back no more.
+pub fn amend(now: &Snapshot, memory: &Memory) -> Vec<Change> {
+    std::iter::once(Change::Amend(own(memory))).chain(accept(now, [memory])).collect()
+}
+
+/// Takes over those of these memories that appeared or changed outside.
+pub fn accept<'a>(now: &Snapshot, memories: impl IntoIterator<Item = &'a Memory>) -> Option<Change> {
+    let ids: Vec<Id> = memories.into_iter().map(|m| m.id.clone()).filter(|id| now.hand_edits.contains(id)).collect();
+    (!ids.is_empty()).then_some(Change::Accept { ids })
+}
+
 /// One line, single spaces.
 pub fn words_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -152,6 +152,8 @@ pub struct Gate<'a> {
     setting: Setting,
     /// Names of tests that fail as they did before the last change; they do not count against it.
     pub failing: Vec<String>,
+    /// Whether the last change was refused because a test would break.
+    pub breaks: bool,
 }
 
 impl<'a> Gate<'a> {
@@ -160,7 +162,7 @@ impl<'a> Gate<'a> {
     /// # Errors
     /// As [`cases`].
     pub fn of(store: &'a Store, env: &'a Env, config: &Config, project: &str) -> Result<Self> {
-        Ok(Self { store, env, cases: cases(store, Some(project))?, setting: setting(env, config), failing: Vec::new() })
+        Ok(Self { store, env, cases: cases(store, Some(project))?, setting: setting(env, config), failing: Vec::new(), breaks: false })
     }
 
     /// [`Store::update`], unless a test that passes now would fail afterwards: then nothing is written.
@@ -199,10 +201,11 @@ impl<'a> Gate<'a> {
             }
         }
         self.failing = failing;
+        self.breaks = !broken.is_empty();
         let Some((first, _)) = broken.first() else { return Ok(()) };
         let tests = if broken.len() == 1 { "a memory test".to_owned() } else { format!("{} memory tests", broken.len()) };
         let list = broken.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>().join("; ");
         Err(Error::failure(format!("this would break {tests}, so nothing was changed: {list}"))
-            .hint(format!("change the test in {}, or make the change all the same with --no-test", first.file)))
+            .hint(format!("the test is in {}", first.file)))
     }
 }

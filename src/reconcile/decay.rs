@@ -83,7 +83,7 @@ fn lapse(memory: &Memory, today: &str) -> Option<Decayed> {
 fn archive(memory: &Memory, unused: usize, days: u32) -> Option<Decayed> {
     let old = memory.layer == Layer::Working && !stays(memory) && unused >= days as usize;
     let change = || Change::Archive { id: memory.id.clone() };
-    old.then(|| Decayed { change: change(), reason: format!("not used on {unused} days of work") })
+    old.then(|| Decayed { change: change(), reason: format!("not used on {unused} {} of work", if unused == 1 { "day" } else { "days" }) })
 }
 
 fn date(text: &str) -> Option<Date> {
@@ -139,5 +139,19 @@ pub fn subject(change: &Change) -> Option<&Id> {
         Change::Amend(memory) => Some(&memory.id),
         Change::Archive { id } | Change::Forget { id, .. } => Some(id),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Id, Kind};
+
+    #[test]
+    fn one_day_is_a_day() {
+        let memory = Memory::new(Id::from_bits(1), Layer::Working, Kind::Fact, "Deploys go out on Tuesdays");
+        let reason = |unused| archive(&memory, unused, 1).map(|decayed| decayed.reason);
+        assert_eq!(reason(1).as_deref(), Some("not used on 1 day of work"));
+        assert_eq!(reason(2).as_deref(), Some("not used on 2 days of work"));
     }
 }

@@ -40,7 +40,7 @@ impl By {
         match command.split(' ').next().unwrap_or_default() {
             "ingest" => Self::Ingest,
             "refine" => Self::Refine,
-            "prune" | "decay" => Self::Decay,
+            "prune" | "promote" => Self::Decay,
             "import" | "restore" | "native" => Self::Import,
             ADOPT => Self::Hand,
             _ => Self::Person,
@@ -140,4 +140,14 @@ pub fn stacks(history: &[Manifest]) -> Stacks {
         }
     }
     stacks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_prune_does_is_not_put_down_to_a_person() {
+        assert_eq!(["prune", "promote", "resolve"].map(By::of), [By::Decay, By::Decay, By::Person]);
+    }
 }

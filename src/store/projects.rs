@@ -1,6 +1,7 @@
 //! Making, binding, renaming and removing whole projects; each is one commit, so each can be undone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
 use super::journal::FileSwap;
@@ -226,7 +227,10 @@ impl Store {
 
     fn left_behind(&self, name: &str) -> Option<String> {
         let folder = self.home.join(name);
-        folder.exists().then(|| format!("{} holds files that are not ours; they were left there", folder.display()))
+        let names = fs::read_dir(&folder).ok()?.flatten().map(|item| item.file_name());
+        let only_tests = names.collect::<Vec<_>>() == [layout::TESTS];
+        let what = if only_tests { "your memory tests stay in" } else { "files that are not ours stay in" };
+        Some(format!("{what} {}", folder.display()))
     }
 }
 

@@ -19,7 +19,7 @@ use claude_mem::model::plan::MemoryRecord;
 use claude_mem::model::{Change, Id, Memory, Plan, State};
 use claude_mem::pipeline::by_hand::{self, Wish};
 use claude_mem::pipeline::ingest::{Run, ingest};
-use claude_mem::pipeline::review::{self, Decision, Keep};
+use claude_mem::pipeline::review::{self, Decision, Keep, Voice};
 use claude_mem::pipeline::sources::Sources;
 use claude_mem::reconcile::duplicate::Twins;
 use claude_mem::reconcile::{decay, lint, proposals};
@@ -180,7 +180,7 @@ impl Play {
                 let at = env.now();
                 let items = review::queue(now, &env.today());
                 match items.get(n % items.len().max(1)) {
-                    Some(item) => review::decide::plan(now, item, &Decision::Keep(Keep::ALL[n % 3]), &at).unwrap(),
+                    Some(item) => review::decide::plan(now, item, &Decision::Keep(Keep::ALL[n % 3]), Voice::Owner, &at).unwrap(),
                     None => Plan::new(PROJECT, now.base.clone(), "resolve", at),
                 }
             }),
@@ -234,7 +234,7 @@ impl Play {
         let folder = Folder::read(&path).unwrap();
         let written = Record::load(&self.home.join(".state")).unwrap().of(&path);
         self.change("native import", &|env, now| {
-            let wish = take::Wish { trust: n % 2 == 0, at: &env.now(), written: &written, global: &[] };
+            let wish = take::Wish { trust: n.is_multiple_of(2), at: &env.now(), written: &written, global: &[] };
             take::plan(&folder, now, &wish, &|| env.new_id()).unwrap().0
         });
         let (env, before) = (self.env(), content(&self.home));

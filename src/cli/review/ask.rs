@@ -3,17 +3,18 @@
 use super::{Queue, settle, show};
 use crate::cli::app::App;
 use crate::cli::edit;
+use crate::cli::editor::Draft;
 use crate::cli::test::Tested;
 use crate::cli::ui::{count, paint, style};
-use crate::error::Result;
-use crate::model::Id;
-use crate::pipeline::by_hand;
+use crate::error::{Kind, Result};
+use crate::model::{Id, Memory};
 use crate::pipeline::review::{self, Decision, Item, Keep, Matter, decide};
 use crate::store::Store;
 
 /// What a person said.
 enum Answer {
-    Decided(Decision),
+    /// The draft is that of words typed for it.
+    Decided(Decision, Option<Draft>),
     Postpone,
     Skip,
 }
@@ -52,27 +53,51 @@ pub fn session(app: &App, store: &Store, queue: &Queue, tested: Tested) -> Resul
     let mut decided = 0;
     app.ui.say(&paint(style::DIM, "one letter and Enter for each; ? says what the letters do"));
     for (number, item) in queue.items.iter().enumerate() {
-        let snapshot = store.snapshot(&item.project)?;
-        // An earlier decision may have settled this one, or changed what it shows.
-        let Some(item) = review::again(review::open(store, &snapshot, &app.env.today()), item) else { continue };
+        let mut head = format!("{} of {total} · {}", number + 1, item.project);
         if number > 0 {
-            app.ui.line("");
+            head.insert(0, '\n');
         }
-        app.ui.line(&paint(style::DIM, &format!("{} of {total} · {}", number + 1, item.project)));
-        show::show(app, Some(&snapshot), &item);
-        match ask(app, &item)? {
-            Answer::Decided(decision) => {
-                settle(app, store, &item, &decision, tested)?;
-                decided += 1;
-            }
-            Answer::Postpone => {}
-            Answer::Skip => break,
+        match decide_one(app, store, &head, item, tested)? {
+            Left::Decided => decided += 1,
+            Left::Open => {}
+            Left::Skip => break,
         }
     }
     let rest = queue.all.saturating_sub(decided);
     let rest = if rest > 0 { format!("; {}", count(rest, "item still waits", "items still wait")) } else { String::new() };
     app.ui.say(&format!("{decided} of {total} decided{rest}"));
     Ok(())
+}
+
+/// How one item was left.
+enum Left {
+    Decided,
+    Open,
+    Skip,
+}
+
+/// Asks about one item until the answer is carried out, or it is left as it is.
+fn decide_one(app: &App, store: &Store, head: &str, item: &Item, tested: Tested) -> Result<Left> {
+    loop {
+        let snapshot = store.snapshot(&item.project)?;
+        // An earlier decision may have settled this one, or changed what it shows.
+        let Some(item) = review::again(review::open(store, &snapshot, &app.env.today()), item) else { return Ok(Left::Open) };
+        app.ui.line(&paint(style::DIM, head));
+        show::show(app, Some(&snapshot), &item);
+        match ask(app, &item)? {
+            Answer::Decided(decision, draft) => {
+                let done = settle(app, store, &item, &decision, tested);
+                match kept(draft, done) {
+                    Ok(()) => return Ok(Left::Decided),
+                    Err(error) if error.kind == Kind::Interrupted => return Err(error),
+                    // A memory test may stand against it: the question stands.
+                    Err(error) => app.ui.fail(&error),
+                }
+            }
+            Answer::Postpone => return Ok(Left::Open),
+            Answer::Skip => return Ok(Left::Skip),
+        }
+    }
 }
 
 /// Asks about the pairs that an injection is about to give. Says whether any was decided.
@@ -85,9 +110,14 @@ pub fn settle_pairs(app: &App, store: &Store, pairs: &[(Id, Id)]) -> Result<bool
             let Some(item) = review::again(review::pairs(&now), &item) else { continue };
             show::show(app, Some(&now), &item);
             match ask(app, &item)? {
-                Answer::Decided(decision) => {
-                    settle(app, store, &item, &decision, Tested::default())?;
-                    decided = true;
+                Answer::Decided(decision, draft) => {
+                    let done = settle(app, store, &item, &decision, Tested::default());
+                    match kept(draft, done) {
+                        Ok(()) => decided = true,
+                        Err(error) if error.kind == Kind::Interrupted => return Err(error),
+                        // What was asked for is the injection; the pair waits.
+                        Err(error) => app.ui.warn(&app.ui.foreign(&format!("{}; it stays in the queue", error.message))),
+                    }
                 }
                 Answer::Postpone => {}
                 Answer::Skip => return Ok(decided),
@@ -95,6 +125,14 @@ pub fn settle_pairs(app: &App, store: &Store, pairs: &[(Id, Id)]) -> Result<bool
         }
     }
     Ok(decided)
+}
+
+/// Words that could not be stored stay in their file.
+fn kept(draft: Option<Draft>, done: Result<()>) -> Result<()> {
+    match draft {
+        Some(draft) => draft.or_kept(done),
+        None => done,
+    }
 }
 
 /// Asks until there is an answer that can be carried out.
@@ -106,31 +144,30 @@ fn ask(app: &App, item: &Item) -> Result<Answer> {
         _ => ("keep it?", ONE),
     };
     loop {
-        return Ok(Answer::Decided(match app.ui.choose(question, choices)? {
-            "new" | "keep" => Decision::Keep(Keep::New),
-            "old" | "drop" | "back" => Decision::Keep(Keep::Old),
-            "both" => Decision::Keep(Keep::Both),
+        let keep = |keep| Ok(Answer::Decided(Decision::Keep(keep), None));
+        return match app.ui.choose(question, choices)? {
+            "new" | "keep" => keep(Keep::New),
+            "old" | "drop" | "back" => keep(Keep::Old),
+            "both" => keep(Keep::Both),
             "merge" | "edit" => match in_editor(app, item) {
-                Ok(decision) => decision,
+                Ok((memory, draft)) => Ok(Answer::Decided(Decision::Merge(Box::new(memory)), Some(draft))),
                 // What was typed is kept in its file; the question stands.
                 Err(error) => {
                     app.ui.fail(&error);
                     continue;
                 }
             },
-            "postpone" => return Ok(Answer::Postpone),
-            _ => return Ok(Answer::Skip),
-        }));
+            "postpone" => Ok(Answer::Postpone),
+            _ => Ok(Answer::Skip),
+        };
     }
 }
 
-fn in_editor(app: &App, item: &Item) -> Result<Decision> {
+fn in_editor(app: &App, item: &Item) -> Result<(Memory, Draft)> {
     let older = item.other.as_ref().filter(|_| item.matter == Matter::Conflict);
     let sides = older.map(|older| {
         let side = |name: &str, memory| format!("{name} ({}): {}", show::day(memory), app.ui.foreign(&memory.summary));
         ["One entry that replaces both:".to_owned(), side("old", older), side("new", &item.memory)]
     });
-    let memory = edit::in_editor(app, &decide::draft(item), &sides.into_iter().flatten().collect::<Vec<_>>())?;
-    by_hand::check(&memory)?;
-    Ok(Decision::Merge(Box::new(memory)))
+    edit::in_editor(app, &decide::draft(item), &sides.into_iter().flatten().collect::<Vec<_>>())
 }

@@ -1,5 +1,7 @@
 //! The queue as one file in the owner's editor.
 
+use std::collections::BTreeSet;
+
 use super::{Queue, show};
 use crate::cli::app::{App, fields};
 use crate::cli::editor::Draft;
@@ -7,10 +9,10 @@ use crate::cli::test::Tested;
 use crate::cli::ui::count;
 use crate::error::{Error, Result};
 use crate::model::plan::Plan;
-use crate::model::{Change, Memory};
+use crate::model::{Change, Id, Memory};
 use crate::pipeline::by_hand::{self, Wish};
 use crate::pipeline::review::sheet::{self, Answers};
-use crate::pipeline::review::{Decision, Item, Keep, Matter, decide};
+use crate::pipeline::review::{Decision, Item, Keep, Matter, Voice, decide};
 use crate::store::{Snapshot, Store};
 
 /// Opens the queue, and carries out what the file says in the end.
@@ -21,13 +23,13 @@ pub fn run(app: &App, store: &Store, queue: &Queue, tested: Tested) -> Result<()
     }
     let text = sheet::print(&queue.items, |item| about(app, queue.snapshot(item), item));
     let draft = Draft::new("review", &text)?;
-    let answers = loop {
+    loop {
         match sheet::read(&draft.edit(app)?, &queue.items) {
-            Ok(answers) => break answers,
+            Ok(answers) => return draft.or_kept(carry_out(app, store, queue, &answers, tested)),
             Err(what) => {
                 let error = Error::failure(format!("the edited queue cannot be read, so nothing was changed: {what}"));
                 if !app.ui.can_ask() {
-                    return Err(error.hint(format!("your text is kept in {}", draft.keep()?.display())));
+                    return draft.or_kept(Err(error));
                 }
                 app.ui.fail(&error);
                 if !app.ui.confirm("open it again?")? {
@@ -36,7 +38,10 @@ pub fn run(app: &App, store: &Store, queue: &Queue, tested: Tested) -> Result<()
                 }
             }
         }
-    };
+    }
+}
+
+fn carry_out(app: &App, store: &Store, queue: &Queue, answers: &Answers, tested: Tested) -> Result<()> {
     if answers.is_empty() {
         app.ui.unchanged();
         return Ok(());
@@ -50,9 +55,9 @@ pub fn run(app: &App, store: &Store, queue: &Queue, tested: Tested) -> Result<()
         {
             continue;
         }
-        tested.update(app, store, &snapshot.project, &mut |now| plan(app, now, queue, &answers, mine))?;
+        tested.update(app, store, &snapshot.project, &mut |now| plan(app, now, queue, answers, mine))?;
     }
-    say(app, queue, &answers);
+    say(app, queue, answers);
     Ok(())
 }
 
@@ -83,16 +88,38 @@ fn plan(app: &App, now: &Snapshot, queue: &Queue, answers: &Answers, added: &[Me
     let item = |n: usize| queue.items.get(n).filter(|item| item.project == now.project);
     for (n, decision) in &answers.decided {
         if let Some(item) = item(*n) {
-            plan.changes.extend(decide::plan(now, item, decision, &app.env.now())?.changes);
+            plan.changes.extend(decide::plan(now, item, decision, Voice::Owner, &app.env.now())?.changes);
         }
     }
     let reworded = answers.reworded.iter().filter(|(n, _)| item(*n).is_some());
-    // Words come first: what is settled afterwards keeps them.
-    plan.changes.splice(0..0, reworded.map(|(_, memory)| Change::Amend(memory.clone())));
+    plan.changes.extend(reworded.flat_map(|(_, memory)| by_hand::amend(now, memory)));
+    let gone = in_order(&mut plan.changes);
+    let mut left = now.clone();
+    left.entries.retain(|e| !gone.contains(&e.memory.id));
     for memory in added {
-        plan.changes.extend(by_hand::remember(now, memory, &app.env.now()).plan.changes);
+        plan.changes.extend(by_hand::remember(&left, memory, &app.env.now()).plan.changes);
     }
     Ok(plan)
+}
+
+/// Words first, so that what is settled afterwards keeps them; in the end what is forgotten, once, however many questions were
+/// about it: with it all of them are settled. Gives what goes.
+fn in_order(changes: &mut Vec<Change>) -> BTreeSet<Id> {
+    let forgets = changes.iter().filter_map(|c| if let Change::Forget { id, .. } = c { Some(id.clone()) } else { None });
+    let gone: BTreeSet<Id> = forgets.collect();
+    let mut seen = BTreeSet::new();
+    changes.retain(|change| match change {
+        Change::Forget { id, .. } => seen.insert(id.clone()),
+        Change::Amend(memory) => !gone.contains(&memory.id),
+        Change::Settle { older, newer, .. } => !gone.contains(older) && !gone.contains(newer),
+        _ => true,
+    });
+    changes.sort_by_key(|change| match change {
+        Change::Amend(_) => 0,
+        Change::Forget { .. } => 2,
+        _ => 1,
+    });
+    gone
 }
 
 fn say(app: &App, queue: &Queue, answers: &Answers) {

@@ -13,7 +13,7 @@ use super::ui::count;
 use crate::error::{Error, Kind, Result};
 use crate::model::Memory;
 use crate::pipeline::by_hand;
-use crate::pipeline::review::{self, Decision, Item, Keep, Matter, decide};
+use crate::pipeline::review::{self, Decision, Item, Keep, Matter, Voice, decide};
 use crate::store::{Snapshot, Store};
 
 pub use ask::settle_pairs;
@@ -181,7 +181,7 @@ impl ResolveArgs {
 
 /// Commits a decision and says what it did.
 fn settle(app: &App, store: &Store, item: &Item, decision: &Decision, tested: Tested) -> Result<()> {
-    tested.update(app, store, &item.project, &mut |now| decide::plan(now, item, decision, &app.env.now()))?;
+    tested.update(app, store, &item.project, &mut |now| decide::plan(now, item, decision, Voice::Owner, &app.env.now()))?;
     let how = match decision {
         Decision::Keep(keep) => keep.name(),
         Decision::Merge(_) => "merged",

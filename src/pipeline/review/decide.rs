@@ -3,7 +3,7 @@
 use super::{Item, Matter};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::Plan;
-use crate::model::{Change, Memory, Origin};
+use crate::model::{Change, Memory};
 use crate::pipeline::by_hand;
 use crate::reconcile::{duplicate, lint};
 use crate::store::Snapshot;
@@ -49,6 +49,15 @@ pub enum Decision {
     Neither,
 }
 
+/// Whose word a decision is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Voice {
+    /// The owner's: what they let stand they vouch for.
+    Owner,
+    /// A model's that says what its user wants: it settles the question and vouches for nothing.
+    Model,
+}
+
 /// What a merge begins with: the memory, with quotes, keywords and reasons of the older one if it is a pair.
 pub fn draft(item: &Item) -> Memory {
     let mut memory = item.memory.clone();
@@ -65,13 +74,13 @@ pub fn draft(item: &Item) -> Memory {
 ///
 /// # Errors
 /// [`Kind::Busy`] if what was shown has changed meanwhile.
-pub fn plan(now: &Snapshot, item: &Item, decision: &Decision, at: &str) -> Result<Plan> {
+pub fn plan(now: &Snapshot, item: &Item, decision: &Decision, voice: Voice, at: &str) -> Result<Plan> {
     if !waits(now, item) {
         return Err(Error::new(Kind::Busy, format!("{} was changed or decided by somebody else meanwhile", item.memory.id))
             .hint("look at it again with `claude-mem review`"));
     }
     let mut plan = by_hand::plan(now, "resolve", at);
-    plan.changes = changes(item, decision, at);
+    plan.changes = changes(now, item, decision, voice, at);
     Ok(plan)
 }
 
@@ -93,15 +102,16 @@ pub fn waits(now: &Snapshot, item: &Item) -> bool {
     }
 }
 
-fn changes(item: &Item, decision: &Decision, at: &str) -> Vec<Change> {
+fn changes(now: &Snapshot, item: &Item, decision: &Decision, voice: Voice, at: &str) -> Vec<Change> {
     let memory = &item.memory;
     let forget = |memory: &Memory| Change::Forget { id: memory.id.clone(), tombstone: Some(duplicate::tombstone_of(memory, at)) };
     let answered = |tombstone| Change::Answer { id: item.id.clone(), tombstone };
+    let vouched = |memory: &Memory| if voice == Voice::Owner { by_hand::own(memory) } else { memory.clone() };
     let accepted = || Change::Accept { ids: vec![memory.id.clone()] };
     match (&item.matter, decision) {
-        (Matter::Conflict, _) => conflict(item, decision, at),
-        (Matter::Candidate(_), Decision::Keep(Keep::New | Keep::Both)) => vec![answered(None), Change::Add(memory.clone())],
-        (Matter::Candidate(_), Decision::Merge(text)) => vec![answered(None), Change::Add((**text).clone())],
+        (Matter::Conflict, _) => conflict(now, item, decision, voice, at),
+        (Matter::Candidate(_), Decision::Keep(Keep::New | Keep::Both)) => vec![answered(None), Change::Add(vouched(memory))],
+        (Matter::Candidate(_), Decision::Merge(text)) => vec![answered(None), Change::Add(vouched(text))],
         (Matter::Candidate(_), _) => vec![answered(Some(duplicate::tombstone_of(memory, at)))],
         (Matter::Dependant { key }, Decision::Keep(Keep::New | Keep::Both)) => {
             vec![answered(None), Change::Decline { keys: vec![key.clone()] }]
@@ -110,11 +120,11 @@ fn changes(item: &Item, decision: &Decision, at: &str) -> Vec<Change> {
             // In its new words it may still name what was replaced; its owner has just looked at that.
             let replaced: Vec<&Memory> = std::iter::once(&**text).chain(item.other.as_ref()).collect();
             let keys = vec![key.clone(), lint::key("dependant", &replaced)];
-            vec![answered(None), Change::Decline { keys }, Change::Amend((**text).clone())]
+            [answered(None), Change::Decline { keys }].into_iter().chain(by_hand::amend(now, text)).collect()
         }
         (Matter::Dependant { .. }, _) => vec![answered(None), forget(memory)],
         (Matter::Added | Matter::Changed, Decision::Keep(Keep::New | Keep::Both)) => vec![accepted()],
-        (Matter::Added | Matter::Changed, Decision::Merge(text)) => vec![Change::Amend((**text).clone()), accepted()],
+        (Matter::Added | Matter::Changed, Decision::Merge(text)) => by_hand::amend(now, text),
         (Matter::Changed, Decision::Keep(Keep::Old)) if item.other.is_some() => {
             let before = item.other.iter();
             // What differs in its details only is no other claim, and the stone would lie on the entry itself.
@@ -122,20 +132,14 @@ fn changes(item: &Item, decision: &Decision, at: &str) -> Vec<Change> {
                 before.clone().all(|b| !duplicate::alike(&b.summary, &memory.summary)).then(|| duplicate::tombstone_of(memory, at));
             before.cloned().map(Change::Amend).chain([accepted(), answered(tombstone)]).collect()
         }
-        (Matter::Imported, Decision::Keep(Keep::New | Keep::Both)) => vec![Change::Amend(own(memory))],
-        (Matter::Imported, Decision::Merge(text)) => vec![Change::Amend(own(text))],
+        (Matter::Imported, Decision::Keep(Keep::New | Keep::Both)) => by_hand::amend(now, memory),
         (Matter::Vague { key }, Decision::Keep(Keep::New | Keep::Both)) => vec![Change::Decline { keys: vec![key.clone()] }],
-        (Matter::Vague { .. }, Decision::Merge(text)) => vec![Change::Amend((**text).clone())],
+        (Matter::Imported | Matter::Vague { .. }, Decision::Merge(text)) => by_hand::amend(now, text),
         (Matter::Added | Matter::Changed | Matter::Imported | Matter::Vague { .. }, _) => vec![forget(memory)],
     }
 }
 
-/// A memory that its owner vouches for.
-fn own(memory: &Memory) -> Memory {
-    Memory { origin: Origin::Manual, ..memory.clone() }
-}
-
-fn conflict(item: &Item, decision: &Decision, at: &str) -> Vec<Change> {
+fn conflict(now: &Snapshot, item: &Item, decision: &Decision, voice: Voice, at: &str) -> Vec<Change> {
     let (newer, Some(older)) = (&item.memory, &item.other) else { return Vec::new() };
     let settle = |how: &str, loser: Option<&Memory>| Change::Settle {
         older: older.id.clone(),
@@ -144,11 +148,39 @@ fn conflict(item: &Item, decision: &Decision, at: &str) -> Vec<Change> {
         tombstone: loser.map(|m| duplicate::lost(m, at)),
     };
     let forget = |memory: &Memory| Change::Forget { id: memory.id.clone(), tombstone: Some(duplicate::tombstone_of(memory, at)) };
+    // What was chosen holds from now on, also if it appeared outside; the other side may not fall to what is held back.
+    let chosen = |sides: &[&Memory]| by_hand::accept(now, sides.iter().copied()).filter(|_| voice == Voice::Owner);
     match decision {
-        Decision::Keep(Keep::New) => vec![settle("new", Some(older))],
-        Decision::Keep(Keep::Old) => vec![settle("old", Some(newer))],
-        Decision::Keep(Keep::Both) => vec![settle("both", None)],
-        Decision::Merge(text) => vec![Change::Amend((**text).clone()), settle("merged", Some(older))],
+        Decision::Keep(Keep::New) => chosen(&[newer]).into_iter().chain([settle("new", Some(older))]).collect(),
+        Decision::Keep(Keep::Old) => chosen(&[older]).into_iter().chain([settle("old", Some(newer))]).collect(),
+        Decision::Keep(Keep::Both) => chosen(&[older, newer]).into_iter().chain([settle("both", None)]).collect(),
+        Decision::Merge(text) => by_hand::amend(now, text).into_iter().chain([settle("merged", Some(older))]).collect(),
         Decision::Neither => vec![forget(older), forget(newer)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Id, Kind as Says, Layer, Origin};
+
+    /// A rule out of a file that was not sure enough to be stored.
+    fn candidate() -> Item {
+        let mut memory = Memory::new(Id::from_bits(1), Layer::LongTerm, Says::Convention, "提交信息一律用英文");
+        memory.origin = Origin::Import;
+        let (id, matter) = (memory.id.clone(), Matter::Candidate(Vec::new()));
+        Item { project: "shop".into(), id, matter, memory, other: None, reason: String::new(), risk: 1.0 }
+    }
+
+    #[test]
+    fn the_owner_vouches_for_a_candidate_and_a_model_does_not() {
+        let reworded = Decision::Merge(Box::new(candidate().memory));
+        for decision in [Decision::Keep(Keep::New), Decision::Keep(Keep::Both), reworded] {
+            for (voice, origin) in [(Voice::Owner, Origin::Manual), (Voice::Model, Origin::Import)] {
+                let changes = changes(&Snapshot::default(), &candidate(), &decision, voice, "");
+                let added = changes.iter().find_map(|c| if let Change::Add(memory) = c { Some(memory) } else { None });
+                assert_eq!(added.map(|m| &m.origin), Some(&origin), "{voice:?}: {decision:?}");
+            }
+        }
     }
 }

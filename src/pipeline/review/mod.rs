@@ -7,7 +7,7 @@
 pub mod decide;
 pub mod sheet;
 
-pub use decide::{Decision, Keep};
+pub use decide::{Decision, Keep, Voice};
 
 use std::collections::BTreeSet;
 

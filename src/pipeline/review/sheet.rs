@@ -40,6 +40,18 @@ impl Answers {
     pub fn is_empty(&self) -> bool {
         self.decided.is_empty() && self.reworded.is_empty() && self.added.is_empty()
     }
+
+    /// Whether a question about this claim is decided.
+    fn decides(&self, items: &[Item], id: &Id) -> bool {
+        let about = |item: &Item| item.memory.id == *id || item.pair().is_some_and(|(older, _)| older == id);
+        self.decided.iter().any(|(n, _)| items.get(*n).is_some_and(about))
+    }
+
+    /// What this claim was merged into so far.
+    fn merged(&self, id: &Id) -> Option<&Memory> {
+        let merges = self.decided.iter().rev().filter_map(|(_, d)| if let Decision::Merge(memory) = d { Some(&**memory) } else { None });
+        merges.into_iter().find(|memory| memory.id == *id)
+    }
 }
 
 const HELP: &str = "\
@@ -133,24 +145,46 @@ pub fn read(text: &str, items: &[Item]) -> Result<Answers, String> {
             }
         }
     }
+    let answer = |memory: &Memory| match said.get(&memory.id) {
+        None | Some((Mark::Reject, ..)) => (Mark::Reject, None),
+        Some((mark, words, _)) if *words == shown(memory) => (*mark, None),
+        Some((_, words, _)) => (Mark::Keep, Some(words.clone())),
+    };
+    let asked_under = |memory: &Memory| lines.iter().find(|l| l.memory.id == memory.id).map(|l| l.item);
     for (n, item) in items.iter().enumerate() {
-        let own: Vec<&Line<'_>> = lines.iter().filter(|l| l.item == n).collect();
-        let answer = |line: &Line<'_>| match said.get(&line.memory.id) {
-            None => (Mark::Reject, None),
-            Some((Mark::Reject, ..)) => (Mark::Reject, None),
-            Some((mark, words, _)) if *words == shown(line.memory) => (*mark, None),
-            Some((_, words, _)) => (Mark::Keep, Some(words.clone())),
-        };
-        match own.as_slice() {
-            [older, newer] => pair(n, item, (answer(older), answer(newer)), &mut answers)?,
-            [one] if item.matter != Matter::Conflict => {
-                answers.decided.extend(single(item, answer(one)).map(|decision| (n, decision)));
+        match item.other.as_ref().filter(|_| item.matter == Matter::Conflict) {
+            // A claim that stands under another question has its answer there.
+            Some(older) => {
+                let side = |memory| match (asked_under(memory).and_then(|n| items.get(n)), answer(memory)) {
+                    // There it goes back to what it said before.
+                    (Some(Item { matter: Matter::Changed, other: Some(_), .. }), (Mark::Reject, _)) => (Mark::Open, None),
+                    (_, said) => said,
+                };
+                pair(n, item, older, (side(older), side(&item.memory)), &mut answers);
             }
-            // The other side stands under an earlier question, whose answer comes first.
-            _ => {}
+            None if asked_under(&item.memory) == Some(n) => {
+                answers.decided.extend(single(item, answer(&item.memory)).map(|decision| (n, decision)));
+            }
+            None => {}
+        }
+    }
+    tidy(&mut answers);
+    for (id, (mark, _, number)) in said {
+        let kept = mark == Mark::Keep;
+        if kept && !answers.decides(items, id) && !answers.reworded.iter().any(|(_, memory)| memory.id == *id) {
+            let sides = items.iter().filter_map(Item::pair).find(|(older, newer)| *older == id || *newer == id);
+            let pair = sides.map_or_else(String::new, |(a, b)| format!("{a} and {b} disagree: "));
+            return Err(format!("line {number}: {pair}reject one of them, or put + before both"));
         }
     }
     Ok(answers)
+}
+
+/// A claim in two questions is put into other words once; a merge has them already.
+fn tidy(answers: &mut Answers) {
+    let merged = answers.decided.iter().filter_map(|(_, d)| if let Decision::Merge(m) = d { Some(m.id.clone()) } else { None });
+    let mut seen: BTreeSet<Id> = merged.collect();
+    answers.reworded.retain(|(_, memory)| seen.insert(memory.id.clone()));
 }
 
 fn checked(memory: &Memory, number: usize) -> Result<(), String> {
@@ -168,27 +202,27 @@ fn single(item: &Item, (mark, words): (Mark, Option<String>)) -> Option<Decision
 
 type Said = (Mark, Option<String>);
 
-fn pair(n: usize, item: &Item, (older, newer): (Said, Said), answers: &mut Answers) -> Result<(), String> {
+fn pair(n: usize, item: &Item, old: &Memory, (older, newer): (Said, Said), answers: &mut Answers) {
     let reworded = |summary: &String, memory: &Memory| Memory { summary: summary.clone(), ..memory.clone() };
-    let old = item.other.as_ref().unwrap_or(&item.memory);
     let decision = match (&older, &newer) {
         ((Mark::Reject, _), (Mark::Reject, _)) => Some(Decision::Neither),
-        ((Mark::Reject, _), (_, Some(summary))) => Some(Decision::Merge(Box::new(Memory { summary: summary.clone(), ..draft(item) }))),
+        ((Mark::Reject, _), (_, Some(summary))) => {
+            // It may have replaced another one already.
+            let before = answers.merged(&item.memory.id).unwrap_or(&item.memory).clone();
+            let merged = draft(&Item { memory: before, ..item.clone() });
+            Some(Decision::Merge(Box::new(Memory { summary: summary.clone(), ..merged })))
+        }
         ((Mark::Reject, _), _) => Some(Decision::Keep(Keep::New)),
         (_, (Mark::Reject, _)) => Some(Decision::Keep(Keep::Old)),
         ((Mark::Keep, None), (Mark::Keep, None)) => Some(Decision::Keep(Keep::Both)),
-        ((Mark::Open, None), (Mark::Open, None)) | ((_, Some(_)), _) | (_, (_, Some(_))) => None,
-        ((_, None), (_, None)) => {
-            let (a, b) = (&old.id, &item.memory.id);
-            return Err(format!("{a} and {b} disagree: reject one of them, or put + before both"));
-        }
+        // One that is kept decides nothing while the other is open.
+        ((Mark::Open | Mark::Keep, _), (Mark::Open | Mark::Keep, _)) => None,
     };
     if !matches!(decision, Some(Decision::Merge(_))) {
         answers.reworded.extend(older.1.iter().map(|words| (n, reworded(words, old))));
         answers.reworded.extend(newer.1.iter().map(|words| (n, reworded(words, &item.memory))));
     }
     answers.decided.extend(decision.map(|decision| (n, decision)));
-    Ok(())
 }
 
 #[cfg(test)]
@@ -251,12 +285,18 @@ mod tests {
         let without = |n| sheet().replace(&line(n), "");
         let marked = |mark: &str, n| sheet().replace(&line(n), &line(n).replacen('?', mark, 1));
         for (text, wanted) in [
-            (without(1), vec!["0 new"]),
+            (without(1), vec!["0 new", "2 new"]),
             (without(2), vec!["0 old"]),
-            (without(2).replace(&line(1), ""), vec!["0 neither"]),
+            (without(2).replace(&line(1), ""), vec!["0 neither", "2 new"]),
+            // The third pair shares the first claim, and only the other one stands under it.
+            (without(4), vec!["2 old"]),
+            (sheet().replace("80 MB", "90 MB"), vec!["2 reword Uploads up to 90 MB"]),
+            (without(1).replace("80 MB", "90 MB"), vec!["0 new", "2 merge Uploads up to 90 MB"]),
+            (without(1).replace(&line(2), "").replace(&line(4), ""), vec!["0 neither", "2 neither"]),
             (marked("+", 1).replace(&line(2), &line(2).replacen('?', "+", 1)), vec!["0 both"]),
-            (marked("-", 1), vec!["0 new"]),
-            (without(1).replace("50 MB", "40 MB"), vec!["0 merge Uploads up to 40 MB"]),
+            (marked("-", 1), vec!["0 new", "2 new"]),
+            (without(1).replace("50 MB", "40 MB"), vec!["0 merge Uploads up to 40 MB", "2 new"]),
+            (sheet().replace("20 MB", "30 MB"), vec!["0 reword Uploads up to 30 MB"]),
             (sheet().replace("50 MB", "40 MB"), vec!["0 reword Uploads up to 40 MB"]),
             (without(3), vec!["1 old"]),
             (marked("+", 3), vec!["1 new"]),
@@ -279,6 +319,7 @@ mod tests {
             (sheet().replace("50 MB", &wide), "wide characters"),
             (sheet().replace(" 这个以后再改", ""), "has no words"),
             (sheet().replace(&line(1), &line(1).replacen('?', "+", 1)), "disagree"),
+            (sheet().replace(&line(4), &line(4).replacen('?', "+", 1)), "disagree"),
         ] {
             let error = says(&text).unwrap_err();
             assert!(error.contains(says_so), "{error}");

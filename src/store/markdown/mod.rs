@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 pub use entry::Entry;
-pub use print::{one_line, tidy};
+pub use print::{is_general, one_line, tidy};
 
 use crate::error::Problem;
 use crate::model::{Id, Layer, Memory};

@@ -10,7 +10,7 @@ const GENERAL: &[(Language, &str)] =
     &[(Language::English, "General"), (Language::Chinese, "其他"), (Language::Japanese, "その他"), (Language::Korean, "기타")];
 
 /// Whether a heading stands for "no topic".
-pub(super) fn is_general(topic: &str) -> bool {
+pub fn is_general(topic: &str) -> bool {
     GENERAL.iter().any(|(_, name)| *name == topic)
 }
 
