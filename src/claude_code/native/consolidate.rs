@@ -9,6 +9,7 @@ use super::contradiction::contradicts;
 use super::file::{File, Type};
 use super::folder::Folder;
 use super::index::{Index, Line, span};
+use super::merge::merged;
 use super::twins::Said;
 use super::{INDEX, own_id};
 use crate::claude_code::wiring::Edit;
@@ -151,11 +152,10 @@ impl Draft {
                 Some((first.clone(), line.clone()))
             });
             let Some((first, second)) = twin else { break };
-            let says = words::fold(&first.text);
-            let more: Vec<&str> = [second.hook.as_str(), second.title.as_str()]
-                .into_iter()
-                .filter(|t| !t.is_empty() && !says.contains(&words::fold(t)))
-                .collect();
+            // A hook that came in from another line stands behind a semicolon.
+            let there: Vec<&str> = first.hook.split("; ").chain([first.hook.as_str(), first.title.as_str()]).collect();
+            let more: Vec<&str> =
+                [second.hook.as_str(), second.title.as_str()].into_iter().filter(|t| !t.is_empty() && !there.contains(t)).collect();
             self.set_line(second.number, None);
             if !more.is_empty() {
                 let hook = if first.hook.is_empty() { more.join("; ") } else { format!("{}; {}", first.hook, more.join("; ")) };
@@ -275,21 +275,6 @@ fn line_of(file: &File) -> String {
     let mut letters = title.chars();
     let title = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect());
     format!("- [{title}]({}) — {}", file.name, words::clip(&file.statement().replace('\n', " "), words::MAX_WIDTH))
-}
-
-/// Both texts in one: the first as it is, then the paragraphs that only the second has.
-fn merged(keep: &File, gone: &File) -> String {
-    let fold = |text: &str| words::fold(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    let there = fold(&keep.text);
-    let description = gone.description.clone().unwrap_or_default();
-    let paragraphs = std::iter::once(description.as_str()).chain(gone.body().split("\n\n"));
-    let newline = if keep.text.contains("\r\n") { "\r\n" } else { "\n" };
-    let mut text = keep.text.clone();
-    for paragraph in paragraphs.map(|p| p.trim_matches(['\n', '\r'])).filter(|p| !p.trim().is_empty() && !there.contains(&fold(p))) {
-        let gap = if text.ends_with('\n') { newline.to_owned() } else { newline.repeat(2) };
-        text.extend([gap.as_str(), paragraph, newline]);
-    }
-    text
 }
 
 /// The type that a file's name tells.

@@ -11,6 +11,7 @@ pub mod file;
 pub mod folder;
 pub mod give;
 pub mod index;
+pub mod merge;
 pub mod notes;
 pub mod place;
 pub mod record;
