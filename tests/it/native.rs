@@ -50,6 +50,46 @@ fn the_folder_of_a_repository() {
     assert!(status.out.contains("home/elsewhere") && status.err.contains("autoMemoryEnabled is false"), "{status:?}");
 }
 
+/// A repository may say where its memory is read, never where it is written.
+#[test]
+fn a_repository_does_not_choose_where_we_write() {
+    for settings in [".claude/settings.json", ".claude/settings.local.json"] {
+        let world = World::new();
+        world.run(&["remember", "Deploys go out on Tuesdays only"]).ok();
+        let notes = world.home().join("notes");
+        note(&notes, "a.md", "Logs are kept for 14 days", "");
+        note(&notes, "b.md", "Logs are kept for 14 days", "");
+        world.file(settings, r#"{"autoMemoryDirectory": "~/notes"}"#);
+        let before = std::fs::read_dir(&notes).expect("a folder").count();
+        for args in [&["native", "export"][..], &["--yes", "native", "consolidate"]] {
+            let ran = world.run(args);
+            assert!(ran.err.contains(settings) && ran.err.contains("--dir"), "{}", ran.err);
+            ran.fails(2, "may have come with the repository");
+        }
+        assert_eq!(std::fs::read_dir(&notes).expect("a folder").count(), before);
+        assert!(world.run(&["native", "status"]).ok().err.contains("nothing is written there without --dir"));
+        world.run(&["native", "export", "--dir", &notes.to_string_lossy()]).ok();
+        // The user's own settings may name the same folder.
+        std::fs::create_dir_all(world.home().join(".claude")).expect("a folder");
+        std::fs::write(world.home().join(".claude/settings.json"), r#"{"autoMemoryDirectory": "~/notes"}"#).expect("a file");
+        world.run(&["native", "export"]).ok();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_name_cannot_drive_the_terminal() {
+    let world = World::new();
+    world.run(&["remember", "Deploys go out on Tuesdays only"]).ok();
+    let name = "no\u{1b}]0;owned\u{7}tes";
+    note(&world.cwd().join(name), "a.md", "Logs are kept for 14 days", "");
+    for action in ["status", "export", "import", "check", "consolidate"] {
+        let ran = world.run(&["--yes", "--color", "always", "native", action, "--dir", name]);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(!said.contains("\u{1b}]") && !said.contains('\u{7}'), "{action}: {said:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn links_and_read_only_files_are_not_written() {

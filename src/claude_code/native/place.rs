@@ -45,6 +45,8 @@ pub struct Place {
     pub off: Option<String>,
     /// Whether other repositories can have the same folder: their names differ only in what the client writes as hyphens.
     pub shared: bool,
+    /// Settings in the work tree that name the folder: they may have come with the repository.
+    pub chosen_by: Option<PathBuf>,
 }
 
 /// Where the memory of a repository is: all its work trees and subfolders have one, named after the main one.
@@ -63,13 +65,17 @@ pub fn of(env: &Env, root: &Root) -> Result<Place> {
     let mut off =
         env.var("CLAUDE_CODE_DISABLE_AUTO_MEMORY").filter(|v| *v != "0").map(|_| "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set".to_owned());
     let mut shared = !main_name.is_ascii();
+    let mut chosen_by = None;
     // Later files go before earlier ones, as with the client.
     let files = [client.join("settings.json"), root.folder.join(".claude/settings.json"), root.folder.join(".claude/settings.local.json")];
-    for path in files {
-        let Some(text) = wiring::read(&path)? else { continue };
+    for path in &files {
+        let Some(text) = wiring::read(path)? else { continue };
         // A file that the client cannot read says nothing; `doctor` reports it.
         let Ok(value) = settings::read(&text) else { continue };
         if let Some(own) = value.get("autoMemoryDirectory").and_then(Value::as_str).and_then(|dir| moved(env, dir)) {
+            if own != folder {
+                chosen_by = Some(path).filter(|path| **path != files[0]).cloned();
+            }
             (folder, shared) = (own, false);
         }
         match value.get("autoMemoryEnabled").and_then(Value::as_bool) {
@@ -78,7 +84,7 @@ pub fn of(env: &Env, root: &Root) -> Result<Place> {
             _ => {}
         }
     }
-    Ok(Place { folder, off, shared })
+    Ok(Place { folder, off, shared, chosen_by })
 }
 
 /// A folder that settings name: absolute, or below the home.

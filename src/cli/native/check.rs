@@ -63,6 +63,7 @@ pub(super) fn run(app: &App, at: &At, repo: Option<&Path>) -> Result<()> {
 
 /// Runs `consolidate`.
 pub(super) fn consolidate(app: &App, at: &At) -> Result<()> {
+    at.check_to_write()?;
     let folder = Folder::read(&at.folder)?;
     let proposed = mend::propose(&folder);
     let changes: Vec<&Edit> = proposed.edits.iter().collect();

@@ -15,6 +15,7 @@ use crate::store::{GLOBAL, Store};
 
 /// Runs it.
 pub(super) fn run(app: &App, store: &Store, at: &At, again: bool) -> Result<()> {
+    at.check_to_write()?;
     if at.place.is_some() && !at.folder.exists() && !wiring::client_folder(app.env)?.is_dir() {
         return Err(Error::new(Kind::Usage, "Claude Code has no folder here").hint("start it once, or name a memory folder with --dir"));
     }
@@ -87,7 +88,7 @@ fn report(app: &App, at: &At, given: &Given, changes: &[&Edit]) {
         given.updated.len(),
         given.removed.len(),
         given.same.len(),
-        at.folder.display()
+        at.shown
     );
     app.ui.done("native", fields([]), ("exported", "export"), &what);
 }

@@ -82,6 +82,8 @@ impl NativeArgs {
 /// The folder that is meant.
 struct At {
     folder: PathBuf,
+    /// The same, safe for a terminal.
+    shown: String,
     /// Its place among the client's, unless it was named.
     place: Option<Place>,
     /// The work tree that it is about.
@@ -92,7 +94,7 @@ impl At {
     fn find(app: &App, store: &Store, dir: Option<&Path>) -> Result<Self> {
         let root = identity::root_of(&app.env.cwd);
         if let Some(dir) = dir {
-            return Ok(Self { folder: app.env.absolute(dir), place: None, root });
+            return Ok(Self::of(app, app.env.absolute(dir), None, root));
         }
         let root = match app.named_project(store)? {
             None => root,
@@ -105,7 +107,18 @@ impl At {
             }
         };
         let place = place::of(app.env, &root)?;
-        Ok(Self { folder: place.folder.clone(), place: Some(place), root })
+        Ok(Self::of(app, place.folder.clone(), Some(place), root))
+    }
+
+    fn of(app: &App, folder: PathBuf, place: Option<Place>, root: Root) -> Self {
+        Self { shown: app.ui.foreign(&folder.display().to_string()), folder, place, root }
+    }
+
+    /// Refuses to write where a repository sends us: it could name any folder of the user's.
+    fn check_to_write(&self) -> Result<()> {
+        let Some(by) = self.place.as_ref().and_then(|p| p.chosen_by.as_ref()) else { return Ok(()) };
+        let what = format!("{} names {} as the memory folder, and may have come with the repository", by.display(), self.folder.display());
+        Err(Error::new(Kind::Usage, what).hint("nothing was written; if that folder is meant, name it with --dir"))
     }
 
     /// Says what a user would stumble over.
@@ -113,6 +126,10 @@ impl At {
         let Some(place) = &self.place else { return };
         if let Some(why) = &place.off {
             app.ui.warn(&format!("Claude Code does not use this folder: {}", app.ui.foreign(why)));
+        }
+        if let Some(by) = &place.chosen_by {
+            app.ui
+                .warn(&format!("{} names this folder; nothing is written there without --dir", app.ui.foreign(&by.display().to_string())));
         }
         if place.shared {
             app.ui.warn("Claude Code writes every letter but a to z and digits as a hyphen: a repository whose name differs only there has the same folder");

@@ -49,7 +49,7 @@ pub(super) fn run(app: &App, store: &Store, at: &At) -> Result<()> {
         return Ok(());
     }
     let row = |name: &str, says: &str| app.ui.hang(&format!("{} {says}", paint(style::STRONG, &format!("{name:<8}"))), 9);
-    row("folder", &at.folder.display().to_string());
+    row("folder", &at.shown);
     at.warn(app);
     if !there {
         row("", "not there: Claude Code has kept no memory for this project");
