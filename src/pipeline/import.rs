@@ -84,7 +84,7 @@ fn is_dated(text: &str) -> bool {
 }
 
 /// One line without private passages, injected blocks and secrets.
-fn scrubbed(text: &str) -> String {
+pub fn scrubbed(text: &str) -> String {
     one_line(&redact(&tags::remove(text).0).text)
 }
 

@@ -31,7 +31,7 @@ pub struct Given {
     pub edited: Vec<String>,
     /// Memories that found no room in the index.
     pub no_room: Vec<Id>,
-    /// Memories that wait for a decision, or to be accepted.
+    /// Memories that wait for a decision, to be confirmed, or to be accepted.
     pub waiting: Vec<Id>,
 }
 
@@ -60,13 +60,14 @@ fn choose(folder: &Folder, snapshots: &[Snapshot], wish: &Wish<'_>) -> (Vec<(Mem
                 continue;
             }
             let held = !wish.trust_hand_edits && snapshot.hand_edits.contains(&memory.id);
-            if held || disputed.contains(memory.id.as_str()) {
+            // Without secrets, wherever they came from.
+            let mut clean = memory.clone();
+            take::scrub(&mut clean);
+            // A rule that nobody confirmed would come to the client as the user's word.
+            if held || memory.is_unconfirmed() || disputed.contains(memory.id.as_str()) || clean.summary.is_empty() {
                 waiting.push(memory.id.clone());
             } else {
-                // Without secrets, wherever they came from.
-                let mut memory = memory.clone();
-                take::scrub(&mut memory);
-                chosen.push((memory, snapshot.project.clone()));
+                chosen.push((clean, snapshot.project.clone()));
             }
         }
     }

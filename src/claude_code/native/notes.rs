@@ -42,6 +42,9 @@ pub fn plan(folder: &Folder, snapshot: &Snapshot, wish: &Wish<'_>, new_id: &dyn 
         let turn = u32::try_from(line).unwrap_or(1);
         memory.evidence = vec![Evidence { session: None, turn, speaker: Speaker::Assistant, quote: text }];
         scrub(&mut memory);
+        if memory.summary.is_empty() {
+            continue;
+        }
         let waits = snapshot.catalogue.review.iter().find(|r| duplicate::alike(&r.memory.summary, &memory.summary));
         let fate = if let Some(id) = twins.find(&memory).map(|m| m.id.clone()).or(waits.map(|r| r.id.clone())) {
             Fate::Known(id)

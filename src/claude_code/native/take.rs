@@ -12,16 +12,16 @@ use regex::Regex;
 
 use super::file::{self, File, Type};
 use super::folder::Folder;
+use super::own_id;
 use super::record::Written;
-use super::{own_file, own_id};
 use crate::error::Result;
 use crate::extract::ground;
 use crate::model::plan::{MemoryRecord, ReviewItem, SessionRecord};
 use crate::model::{Change, Code, Evidence, Id, Kind, Layer, Memory, Origin, Speaker, State};
-use crate::pipeline::by_hand;
+use crate::pipeline::{by_hand, import};
 use crate::reconcile::duplicate::Twins;
 use crate::store::{Snapshot, sha256};
-use crate::text::{phrases, redact, words};
+use crate::text::{phrases, words};
 
 /// Format name of the session records.
 pub const FORMAT: &str = "claude-memory";
@@ -48,6 +48,8 @@ pub enum Fate {
     Buried,
     /// Ours of another project or of every project, changed by somebody: left alone.
     Foreign,
+    /// Nothing is left of it without what must not be stored.
+    Empty,
 }
 
 /// A file and what becomes of it.
@@ -123,7 +125,7 @@ impl One<'_> {
         };
         memory.origin = Origin::Import;
         scrub(&mut memory);
-        let fate = self.settle(&mut memory, &session);
+        let fate = if memory.summary.is_empty() { Fate::Empty } else { self.settle(&mut memory, &session) };
         let (stored, review) = (u32::from(matches!(fate, Fate::New | Fate::Changed(_))), u32::from(matches!(fate, Fate::Review(_))));
         self.changes.push(Change::Session(SessionRecord {
             session,
@@ -156,11 +158,15 @@ impl One<'_> {
         }
         let Some(mut memory) = file::parse(self.file, known.map(|m| m.summary.as_str())) else { return Ok(Ours::Not) };
         // What somebody made of it stands beside ours, so it has an id of its own; it is told by its session.
-        if here.is_some() {
+        if here.is_some() || memory.id != id {
             memory.id = new_id()?;
-            memory.relations.clear();
-            memory.session = Some(session.to_owned());
         }
+        // Anybody can write a file with our name: it proves no quote, pins nothing, and puts no stored memory out of force.
+        memory.session = Some(session.to_owned());
+        memory.relations.clear();
+        memory.pinned = false;
+        memory.confidence = Some(CONFIDENCE);
+        memory.evidence = vec![quote(self.file)];
         Ok(Ours::Edited(Box::new(memory)))
     }
 
@@ -192,6 +198,10 @@ impl One<'_> {
         if let Some(code) = doubt(memory, self.wish.trust) {
             self.changes.push(review_item(memory, code, &self.snapshot.project));
             return Fate::Review(code);
+        }
+        // A rule that its owner takes over is the owner's own word from now on.
+        if self.wish.trust && memory.is_unconfirmed() {
+            memory.origin = Origin::Manual;
         }
         self.changes.push(Change::Add(memory.clone()));
         self.twins.add(memory.clone());
@@ -259,11 +269,14 @@ fn memory_of(file: &File, topic: Option<String>, id: Id) -> Memory {
         file.stem().split(['-', '_', ' ']).filter(|w| w.chars().count() > 2 && Type::parse(w).is_none()).map(str::to_owned).collect();
     memory.keywords = ground::keywords(&slug, memory.topic.as_deref(), &memory.summary);
     memory.confidence = Some(CONFIDENCE);
-    // The words themselves, so that what was shortened can be found and read.
-    let line = file.text[..file.body_at].lines().position(|l| l.starts_with("description:")).map_or(1, |n| n + 1);
-    memory.evidence =
-        vec![Evidence { session: None, turn: u32::try_from(line).unwrap_or(1), speaker: Speaker::Assistant, quote: statement }];
+    memory.evidence = vec![quote(file)];
     memory
+}
+
+/// The words themselves, as the model's, so that what was shortened can be found and read.
+fn quote(file: &File) -> Evidence {
+    let line = file.text[..file.body_at].lines().position(|l| l.starts_with("description:")).map_or(1, |n| n + 1);
+    Evidence { session: None, turn: u32::try_from(line).unwrap_or(1), speaker: Speaker::Assistant, quote: file.statement() }
 }
 
 /// A statement that fits a summary: whole, or up to its last clause that fits, with `…`.
@@ -304,16 +317,15 @@ fn labelled(body: &str, names: &[&str]) -> Option<String> {
     Some(parts.join(" ").trim().to_owned()).filter(|t| !t.is_empty())
 }
 
-/// Takes secrets out of what is stored.
+/// Takes secrets and injected passages out of what is stored.
 pub(super) fn scrub(memory: &mut Memory) {
     let fields = [&mut memory.topic, &mut memory.reason, &mut memory.rejected, &mut memory.how_to_apply, &mut memory.lapses_when];
     let lines = fields.into_iter().flatten().chain(&mut memory.keywords).chain(memory.evidence.iter_mut().map(|e| &mut e.quote));
-    lines.chain(std::iter::once(&mut memory.summary)).for_each(|text| *text = redact::redact(text).text);
+    lines.chain(std::iter::once(&mut memory.summary)).for_each(|text| *text = import::scrubbed(text));
 }
 
 /// Whether a memory was read from a folder, so that writing it there would say it twice.
 pub fn is_from(memory: &Memory, snapshot: &Snapshot, folder: &Path) -> bool {
-    let own = own_file(&memory.id);
     let mut read = snapshot.catalogue.sessions.iter().filter(|s| s.format == FORMAT && Path::new(&s.source).parent() == Some(folder));
-    memory.origin == Origin::Import && read.any(|s| Some(&s.session) == memory.session.as_ref() || s.source.ends_with(&own))
+    read.any(|s| Some(&s.session) == memory.session.as_ref())
 }

@@ -91,6 +91,7 @@ fn word(fate: &Fate) -> &'static str {
         Fate::Ours => "ours",
         Fate::Buried => "rejected",
         Fate::Foreign => "foreign",
+        Fate::Empty => "empty",
     }
 }
 
@@ -117,6 +118,7 @@ fn report(app: &App, project: &str, taken: &[Taken], commit: Option<u64>) {
             Fate::Changed(older) => format!("changed since it was read; {older} stays beside it until you decide"),
             Fate::Review(code) => format!("waits for review: {}", reasons(&app.ui, &[*code])),
             Fate::Buried => "says what you turned down before; left out".to_owned(),
+            Fate::Empty => "nothing is left of it without what must not be stored".to_owned(),
             Fate::Foreign => "is of another project, or of all, and was changed; left alone".to_owned(),
             Fate::New if app.ui.wishes.verbose => "new".to_owned(),
             Fate::Known(id) if app.ui.wishes.verbose => format!("says what {id} says"),
@@ -131,6 +133,7 @@ fn report(app: &App, project: &str, taken: &[Taken], commit: Option<u64>) {
         ("ours", "of our own"),
         ("rejected", "turned down"),
         ("foreign", "left alone"),
+        ("empty", "without content"),
     ];
     let rest: String = rest.iter().filter(|(name, _)| of(name) > 0).map(|(name, words)| format!(", {} {words}", of(name))).collect();
     let what = format!("{} new, {} changed{rest}, into {project}", of("new"), of("changed"));
