@@ -57,6 +57,8 @@ pub fn rows(path: &Path) -> Result<(String, Vec<Problem>)> {
         Error::failure(format!("{} cannot be read: {e}", path.display()))
             .hint("quit the program it belongs to and run the same command again")
     };
+    // What belongs to a database lies beside the file itself, not beside a link to it.
+    let path = &path.canonicalize().map_err(|e| Error::io("read", path, &e))?;
     // Kept until the rows are read.
     let copy;
     let sql = if BESIDE.iter().any(|end| fs::metadata(beside(path, end)).is_ok_and(|m| m.len() > 0)) {
