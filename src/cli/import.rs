@@ -13,21 +13,22 @@ use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Problem, Result};
 use crate::foreign::{self, Foreign};
 use crate::model::plan::MemoryRecord;
-use crate::model::{Id, Memory};
+use crate::model::{Code, Id, Memory, Speaker};
 use crate::pipeline::import::{self, Fate, Incoming, Planned};
 use crate::store::peer;
 
 /// Take over memories from an export, or from the store of another tool
 ///
 /// Without --from the format is detected by content: JSONL of export, memories.json of claude.ai, the knowledge graph of
-/// the reference MCP memory server, notes with observations, a CLAUDE.md or AGENTS.md, or the database of the other claude-mem
-/// (read-only).
+/// the reference MCP memory server, notes with observations, or the database of the other claude-mem (read-only). A CLAUDE.md,
+/// CLAUDE.local.md or AGENTS.md is known by its name; other Markdown is yours only if you say so, with --from claude-md.
 ///
 /// Of an export every line is checked before anything is stored; only `summary` must be there, and an `external_id` is given
 /// back with the new id. Rows of turns, {id, session, ts, speaker, text}, are kept for search --in turns. Of another tool's
 /// store the good rows come and the others are named. Decisions, preferences and conventions of an export are given as
-/// unconfirmed until you confirm them in review, or with --trust. A CLAUDE.md is your own word; what any other tool states as a rule,
-/// liking or decision waits for you in review. What is already known is not added again.
+/// unconfirmed until you confirm them in review, or with --trust. A CLAUDE.md is your own word; what anything else states as a rule,
+/// liking or decision waits for you in review. What is already known is not added again, and without --trust nothing that
+/// you turned down comes back, and no link leads to what was not in the file. What speaks to an AI is refused.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     /// The file or folder; - is stdin
@@ -39,7 +40,7 @@ pub struct ImportArgs {
     /// Of a store with several projects, only this one [default: the one named like yours]
     #[arg(long, value_name = "PROJECT")]
     only: Option<String>,
-    /// The export is your own: its rules hold at once, and origins and pins stay as it says
+    /// The export is your own: its rules hold at once; origins, pins and links stay as it says
     #[arg(long)]
     trust: bool,
 }
@@ -78,8 +79,12 @@ impl ImportArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
         let wanted = self.wanted()?;
-        let (sources, unread) = self.sources(app)?;
-        let from = wanted.unwrap_or_else(|| sources.iter().find_map(|s| foreign::detect(&s.text)));
+        let (mut sources, unread) = self.sources(app)?;
+        let mut notes = Vec::new();
+        let from = match wanted {
+            Some(from) => from,
+            None => detect(&mut sources, &mut notes)?,
+        };
         let store = app.store()?;
         let read = match from {
             Some(from) => {
@@ -100,7 +105,8 @@ impl ImportArgs {
             planned = Some(now);
             Ok(plan)
         })?;
-        let Taken { rows, turns: turn_rows, refused, notes } = read;
+        let Taken { rows, turns: turn_rows, refused, notes: more } = read;
+        notes.extend(more);
         let turn_count = turns::keep(app, &store, &project, turn_rows)?;
         for problem in &refused {
             app.ui.warn(&problem_line(&app.ui, problem));
@@ -229,11 +235,16 @@ impl ImportArgs {
                     Some(id) => id,
                     None => app.env.new_id()?,
                 };
-                let mut memory = import::exported(&row.record, id, &app.env.now()).map_err(wrong)?;
-                if !self.trust {
-                    import::distrust(&mut memory);
+                let memory = import::exported(&row.record, id, &app.env.now(), self.trust).map_err(wrong)?;
+                let doubt = import::doubt(&memory, self.trust);
+                if doubt == Some(Code::EInject) {
+                    let (file, detail) = (source.label.clone(), import::SPEAKS_TO_AI.to_owned());
+                    read.refused.push(Problem { code: "speaks_to_ai", file, line: Some(number), detail });
+                    continue;
                 }
-                read.rows.push(Incoming { external_id: row.external_id, memory, doubts: Vec::new(), is_copy: true });
+                // What says itself that it is a rule is stored as one that nobody confirmed; what passes for something else waits.
+                let doubts = doubt.filter(|_| !memory.is_unconfirmed()).into_iter().collect();
+                read.rows.push(Incoming { external_id: row.external_id, memory, doubts, trusted: self.trust });
             }
         }
         if !read.turns.is_empty() {
@@ -241,6 +252,27 @@ impl ImportArgs {
         }
         Ok(read)
     }
+}
+
+/// The store that the texts come from; `None` is our own export. Where only names tell whose words they are, files of other
+/// names are left alone.
+fn detect(sources: &mut Vec<Source>, notes: &mut Vec<String>) -> Result<Option<&'static dyn Foreign>> {
+    let Some(from) = sources.iter().find_map(|s| foreign::detect(&s.label, &s.text)) else {
+        let Some(page) = sources.iter().find(|s| Path::new(&s.label).extension().is_some_and(|e| e.eq_ignore_ascii_case("md"))) else {
+            return Ok(None);
+        };
+        return Err(Error::new(Kind::Usage, format!("{} is no file whose lines are known to be your own rules", page.label))
+            .hint("if they are, say so with --from claude-md; nothing was imported"));
+    };
+    if from.voice() == Speaker::User {
+        let before = sources.len();
+        sources.retain(|s| from.fits(&s.label, &s.text));
+        let others = before - sources.len();
+        if others > 0 {
+            notes.push(format!("{} with other names left alone; --from claude-md reads them, too", count(others, "file", "files")));
+        }
+    }
+    Ok(Some(from))
 }
 
 /// A field that is null is not there.
@@ -307,11 +339,12 @@ fn report(app: &App, report: &Report) {
     let Report { project, from, rows, planned, refused, turn_count } = report;
     let number = |wanted: fn(&Fate) -> bool| planned.fates.iter().filter(|f| wanted(f)).count();
     let (added, waits) = (number(|f| *f == Fate::Added), number(|f| *f == Fate::Waits));
+    let differ = number(|f| *f == Fate::Differs);
     let (known, buried) = (number(|f| matches!(f, Fate::Known(_))), number(|f| *f == Fate::Buried));
     if app.ui.wishes.json {
         let memories = rows.iter().zip(&planned.fates).filter(|(_, fate)| **fate != Fate::Buried).map(|(row, fate)| {
             let id = if let Fate::Known(id) = fate { id } else { &row.memory.id };
-            json!({"id": id.as_str(), "external_id": row.external_id, "new": *fate == Fate::Added, "review": *fate == Fate::Waits})
+            json!({"id": id.as_str(), "external_id": row.external_id, "new": *fate == Fate::Added, "review": *fate == Fate::Waits, "differs": *fate == Fate::Differs})
         });
         let conflicts = planned.conflicts.iter().map(|(older, newer)| json!({"older": older.as_str(), "newer": newer.as_str()}));
         let refused = refused.iter().map(|p| json!({"file": p.file, "line": p.line, "code": p.code, "detail": p.detail}));
@@ -330,10 +363,14 @@ fn report(app: &App, report: &Report) {
             let sign = match fate {
                 Fate::Added => paint(style::GOOD, "+"),
                 Fate::Waits => paint(style::WARN, "?"),
-                Fate::Known(_) | Fate::Buried => continue,
+                Fate::Known(_) | Fate::Differs | Fate::Buried => continue,
             };
             app.ui.row(&format!("{sign} {}", one_line(&app.ui, &row.memory)));
         }
+    }
+    for (row, _) in rows.iter().zip(&planned.fates).filter(|(_, fate)| **fate == Fate::Differs) {
+        let says = app.ui.foreign(&row.memory.summary);
+        app.ui.warn(&format!("{} is here in other words and stays as it is; left out: {says}", row.memory.id));
     }
     for (older, newer) in &planned.conflicts {
         app.ui.warn(&format!("{newer} disagrees with {older}; both are kept until you decide: claude-mem review"));
@@ -347,6 +384,7 @@ fn report(app: &App, report: &Report) {
     let confirm = rows.iter().zip(&planned.fates).filter(|(row, fate)| **fate == Fate::Added && row.memory.is_unconfirmed()).count();
     say(confirm, format!("; {confirm} of them to confirm in review"));
     say(known, format!(", {known} already known"));
+    say(differ, format!(", {differ} here in other words"));
     say(buried, format!(", {buried} turned down before"));
     say(waits, format!("; {} in review, as rules in words that are not yours", count(waits, "waits", "wait")));
     say(refused.len(), format!("; {} refused", refused.len()));

@@ -16,7 +16,7 @@ impl Foreign for BasicMemory {
         "a note, or a folder of notes, with observations and relations"
     }
 
-    fn fits(&self, text: &str) -> bool {
+    fn fits(&self, _: &str, text: &str) -> bool {
         let text = text.trim_start_matches('\u{feff}');
         let head = front_matter(text).0;
         let has = |key: &str| head.iter().any(|(name, _)| *name == key);

@@ -21,7 +21,7 @@ impl Foreign for ClaudeAi {
         "memories.json of a claude.ai export"
     }
 
-    fn fits(&self, text: &str) -> bool {
+    fn fits(&self, _: &str, text: &str) -> bool {
         let text = text.trim_start_matches('\u{feff}').trim_start();
         text.starts_with(['[', '{']) && (text.contains("\"conversations_memory\"") || text.contains("\"project_memories\""))
     }

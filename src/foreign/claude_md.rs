@@ -8,6 +8,9 @@ use crate::text::words::fold;
 /// Rules for an assistant in Markdown.
 pub(super) struct ClaudeMd;
 
+/// Names of files that a person keeps for assistants.
+const NAMES: &[&str] = &["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
+
 /// Titles that only name the file.
 const TITLES: &[&str] = &["claude.md", "claude.local.md", "agents.md", "gemini.md", "claude", "agents", "instructions"];
 
@@ -27,11 +30,10 @@ impl Foreign for ClaudeMd {
         Speaker::User
     }
 
-    /// Markdown with a heading or a list; what is written by others fits them first.
-    fn fits(&self, text: &str) -> bool {
-        let text = text.trim_start_matches('\u{feff}');
-        !text.trim_start().starts_with(['{', '['])
-            && text.lines().any(|l| l.starts_with('#') || l.trim_start().starts_with(['-', '*', '+']))
+    /// By its name: any other Markdown may be somebody else's rules. What is written by others fits them first.
+    fn fits(&self, name: &str, _: &str) -> bool {
+        let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        NAMES.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
     fn read(&self, text: &str) -> Found {

@@ -17,7 +17,7 @@ impl Foreign for ClaudeMem {
         "the SQLite database of the other claude-mem, read-only"
     }
 
-    fn fits(&self, text: &str) -> bool {
+    fn fits(&self, _: &str, text: &str) -> bool {
         text.starts_with(&format!("{{\"{TABLE}\":"))
     }
 

@@ -17,7 +17,7 @@ impl Foreign for KnowledgeGraph {
         "the knowledge graph (JSON lines) of the reference MCP memory server"
     }
 
-    fn fits(&self, text: &str) -> bool {
+    fn fits(&self, _: &str, text: &str) -> bool {
         let is_row = |row: &Value| matches!(str_of(row, "type"), Some("entity" | "relation"));
         let first = text.trim_start_matches('\u{feff}').lines().filter_map(|l| serde_json::from_str::<Value>(l).ok()).next();
         first.is_some_and(|row| is_row(&row)) || whole(text).is_some()

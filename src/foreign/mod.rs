@@ -1,4 +1,4 @@
-//! Stores of other tools: one file per format behind `trait Foreign`, detected by content; the table is [`STORES`].
+//! Stores of other tools: one file per format behind `trait Foreign`, detected by content (the owner's own rules by name); the table is [`STORES`].
 //!
 //! Pure: text in, statements and problems out. Not here: opening files (`cli::import`, `store::peer`), and what a statement
 //! may become (`pipeline::import`).
@@ -77,8 +77,8 @@ pub trait Foreign: Sync {
     fn voice(&self) -> Speaker {
         Speaker::Assistant
     }
-    /// Whether a text is one of these.
-    fn fits(&self, text: &str) -> bool;
+    /// Whether a file is one of these, by its text; by its name where the text cannot tell whose words it holds.
+    fn fits(&self, name: &str, text: &str) -> bool;
     /// Reads a text; what cannot be read is a problem, never an end.
     fn read(&self, text: &str) -> Found;
 }
@@ -92,9 +92,9 @@ pub fn named(name: &str) -> Option<&'static dyn Foreign> {
     STORES.iter().copied().find(|s| s.name() == name)
 }
 
-/// The store that a text comes from.
-pub fn detect(text: &str) -> Option<&'static dyn Foreign> {
-    STORES.iter().copied().find(|s| s.fits(text))
+/// The store that a file comes from.
+pub fn detect(name: &str, text: &str) -> Option<&'static dyn Foreign> {
+    STORES.iter().copied().find(|s| s.fits(name, text))
 }
 
 /// What the words of a foreign store for a sort of statement mean here.

@@ -6,19 +6,20 @@ use super::*;
 
 #[test]
 fn each_store_is_known_by_its_content() {
-    for (text, name) in [
-        ("[{\"conversations_memory\":\"**Work**\\n\\nx\",\"account_uuid\":\"a\"}]", Some("claude-ai")),
-        ("{\"type\":\"entity\",\"name\":\"A\",\"entityType\":\"t\",\"observations\":[]}\n", Some("mcp-memory")),
-        ("{\"entities\":[],\"relations\":[]}", Some("mcp-memory")),
-        ("---\ntitle: A\ntype: note\n---\n- [fact] b\n", Some("basic-memory")),
-        ("# A\n- [idea] b #c\n- [method] d\n", Some("basic-memory")),
-        ("# Rules\n\n- Use tabs\n", Some("claude-md")),
-        ("- [ ] a task\n- [x] done\n- [link](http://x)\n", Some("claude-md")),
-        ("{\"table\":\"observations\",\"id\":1}\n", Some("claude-mem-db")),
-        ("{\"summary\":\"ours\"}\n", None),
-        ("plain words", None),
+    for (file, text, name) in [
+        ("x", "[{\"conversations_memory\":\"**Work**\\n\\nx\",\"account_uuid\":\"a\"}]", Some("claude-ai")),
+        ("x", "{\"type\":\"entity\",\"name\":\"A\",\"entityType\":\"t\",\"observations\":[]}\n", Some("mcp-memory")),
+        ("x", "{\"entities\":[],\"relations\":[]}", Some("mcp-memory")),
+        ("x", "---\ntitle: A\ntype: note\n---\n- [fact] b\n", Some("basic-memory")),
+        ("x", "# A\n- [idea] b #c\n- [method] d\n", Some("basic-memory")),
+        ("sub/CLAUDE.md", "# Rules\n\n- Use tabs\n", Some("claude-md")),
+        ("CONTRIBUTING.md", "# Rules\n\n- Use tabs\n", None),
+        ("agents.md", "- [ ] a task\n- [x] done\n- [link](http://x)\n", Some("claude-md")),
+        ("x", "{\"table\":\"observations\",\"id\":1}\n", Some("claude-mem-db")),
+        ("x", "{\"summary\":\"ours\"}\n", None),
+        ("x", "plain words", None),
     ] {
-        assert_eq!(detect(text).map(Foreign::name), name, "{text}");
+        assert_eq!(detect(file, text).map(Foreign::name), name, "{file}: {text}");
     }
 }
 
@@ -65,7 +66,7 @@ proptest! {
     #[test]
     fn no_text_makes_a_reader_fall_over(text in "([-#*+>`\\[\\]()@<!{}:\"\n ]|a|中|type|entity|---|- \\[x\\] |private>|<!-- claude-mem:begin -->){0,60}") {
         for store in STORES {
-            store.fits(&text);
+            store.fits("x.md", &text);
             for item in store.read(&text).items {
                 prop_assert!(item.line >= 1);
                 let _ = statement::split(&item.text);

@@ -3,7 +3,7 @@
 //! Low trust: what a tool wrote becomes a fact or a todo at most. What it states as somebody's rule, liking or decision
 //! waits for a person; what speaks to an AI is refused. A CLAUDE.md is its owner's own word.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::by_hand;
 use crate::extract::{ground, rules};
@@ -11,7 +11,7 @@ use crate::foreign::statement::{one_line, split};
 use crate::foreign::{Foreign, Item};
 use crate::model::plan::{MemoryRecord, Plan};
 use crate::model::{Change, Code, Evidence, Id, Kind, Layer, Memory, Origin, ReviewItem, Speaker, State};
-use crate::reconcile::duplicate::Twins;
+use crate::reconcile::duplicate::{Twins, alike};
 use crate::reconcile::neighbours::Neighbours;
 use crate::store::Snapshot;
 use crate::text::{redact, tags, words};
@@ -24,6 +24,9 @@ const OWN_FILE: f64 = 0.7;
 /// Most words of a keyword; tags of other tools can be sentences.
 const KEYWORD_WORDS: usize = 4;
 
+/// Why something is refused that [`doubt`] calls an injection.
+pub const SPEAKS_TO_AI: &str = "it speaks to an AI";
+
 /// A memory that may come in.
 #[derive(Clone, Debug)]
 pub struct Incoming {
@@ -33,8 +36,8 @@ pub struct Incoming {
     pub memory: Memory,
     /// Why a person has to look first; empty: it is stored.
     pub doubts: Vec<Code>,
-    /// A line of our own export: a copy from before a person forgot it brings it back.
-    pub is_copy: bool,
+    /// Its owner vouches for it: what was turned down before comes back, and its links hold whatever they lead to.
+    pub trusted: bool,
 }
 
 /// The memory that a foreign statement makes; `label` names its file in the evidence.
@@ -48,19 +51,10 @@ pub fn incoming(item: &Item, store: &dyn Foreign, label: &str, id: Id, now: &str
         return Err(("empty", "nothing is left of it without what must not be stored".to_owned()));
     }
     let more = item.more.as_deref().map(scrubbed).filter(|m| !m.is_empty());
-    let all = more.iter().fold(text.clone(), |all, more| format!("{all}. {more}"));
-    if !own && ground::speaks_to_an_ai(&all) {
-        return Err(("speaks_to_ai", "it speaks to an AI, and not from the user".to_owned()));
-    }
     let Some((summary, rest)) = split(&text) else {
         return Err(("too_long", format!("no sentence of it fits into {:.0} wide characters", words::MAX_WIDTH)));
     };
-    let claims = matches!(item.kind, Kind::Decision | Kind::Preference | Kind::Convention);
-    let orders = item.kind != Kind::Todo && rules::gives_an_order(&all);
-    let doubted = !own && (claims || orders || rules::states_a_rule(&all) || ground::speaks_for_the_user(&all));
-    let kind = if doubted && !claims { Kind::Convention } else { item.kind };
-    let layer = if matches!(kind, Kind::Preference | Kind::Convention) { Layer::LongTerm } else { Layer::Working };
-    let mut memory = Memory::new(id, layer, kind, summary.clone());
+    let mut memory = Memory::new(id, Layer::Working, item.kind, summary.clone());
     memory.topic = item.topic.as_deref().map(scrubbed).filter(|t| !t.is_empty());
     let reason: Vec<String> = rest.into_iter().chain(more).collect();
     memory.reason = (!reason.is_empty()).then(|| reason.join(" "));
@@ -71,7 +65,36 @@ pub fn incoming(item: &Item, store: &dyn Foreign, label: &str, id: Id, now: &str
     memory.created = item.created.clone().filter(|c| is_dated(c)).or_else(|| Some(now.to_owned()));
     let turn = u32::try_from(item.line).unwrap_or(u32::MAX);
     memory.evidence = vec![Evidence { session: Some(place(label)), turn, speaker: store.voice(), quote: summary }];
-    Ok(Incoming { external_id: None, memory, doubts: if doubted { vec![Code::ERole] } else { Vec::new() }, is_copy: false })
+    let doubt = doubt(&memory, own);
+    match doubt {
+        Some(Code::EInject) => return Err(("speaks_to_ai", SPEAKS_TO_AI.to_owned())),
+        Some(_) if !claims(memory.kind) => memory.kind = Kind::Convention,
+        _ => {}
+    }
+    if matches!(memory.kind, Kind::Preference | Kind::Convention) {
+        memory.layer = Layer::LongTerm;
+    }
+    Ok(Incoming { external_id: None, memory, doubts: doubt.into_iter().collect(), trusted: false })
+}
+
+/// Kinds that say what somebody wants.
+fn claims(kind: Kind) -> bool {
+    matches!(kind, Kind::Decision | Kind::Preference | Kind::Convention)
+}
+
+/// Why a person should look at what came in a file: some field of it speaks to an AI ([`Code::EInject`], whoever vouches for
+/// it), or nobody vouches for it and what conversations are given of it is, or reads as, somebody's will ([`Code::ERole`]).
+pub fn doubt(memory: &Memory, trusted: bool) -> Option<Code> {
+    let given = || [Some(&memory.summary), memory.reason.as_ref()].into_iter().flatten();
+    let rest = [&memory.topic, &memory.rejected, &memory.how_to_apply, &memory.lapses_when].into_iter().flatten();
+    let rest = rest.chain(&memory.keywords).chain(memory.evidence.iter().map(|e| &e.quote));
+    if given().chain(rest).any(|text| ground::speaks_to_an_ai(text)) {
+        return Some(Code::EInject);
+    }
+    // A task is an order by nature.
+    let orders = |text: &str| memory.kind != Kind::Todo && rules::gives_an_order(text);
+    let wills = |text: &String| orders(text) || rules::states_a_rule(text) || ground::speaks_for_the_user(text);
+    (!trusted && (claims(memory.kind) || given().any(wills))).then_some(Code::ERole)
 }
 
 /// A file's name as it can stand in front of `#T12, user)`.
@@ -88,11 +111,12 @@ pub fn scrubbed(text: &str) -> String {
     one_line(&redact(&tags::remove(text).0).text)
 }
 
-/// The memory of a line of our own export: its fields are taken at their word, but no secret and no injected text.
+/// The memory of a line of our own export: no secret and no injected text, and its fields at their word as far as its owner
+/// vouches for it.
 ///
 /// # Errors
 /// What does not fit.
-pub fn exported(record: &MemoryRecord, id: Id, now: &str) -> Result<Memory, String> {
+pub fn exported(record: &MemoryRecord, id: Id, now: &str, trusted: bool) -> Result<Memory, String> {
     let mut memory = record.to_memory(id)?;
     let scrub = |text: &mut String| *text = scrubbed(text);
     scrub(&mut memory.summary);
@@ -114,11 +138,17 @@ pub fn exported(record: &MemoryRecord, id: Id, now: &str) -> Result<Memory, Stri
         let day = memory.created.as_deref().and_then(|c| c.get(..10)).unwrap_or("0000-00-00").to_owned();
         memory.session = Some(format!("{day}-imported"));
     }
+    if !trusted {
+        distrust(&mut memory);
+    } else if memory.is_unconfirmed() {
+        memory.origin = Origin::Manual;
+    }
     Ok(memory)
 }
 
-/// What a file says of itself proves nothing here: where a memory came from, that it matters, that it was said again.
-pub fn distrust(memory: &mut Memory) {
+/// What a file says of itself proves nothing here: where a memory came from, that it matters, that it was said again. Its links are seen to
+/// when it is known what comes with it.
+fn distrust(memory: &mut Memory) {
     memory.origin = Origin::Import;
     memory.pinned = false;
     // A session would make a quote look like a later confirmation.
@@ -132,6 +162,8 @@ pub enum Fate {
     Added,
     /// Stored or waiting already, under this id.
     Known(Id),
+    /// Its id is here with other words, which stay.
+    Differs,
     /// Waits in `review`.
     Waits,
     /// A person turned it down before.
@@ -157,34 +189,45 @@ pub fn plan(snapshot: &Snapshot, archived: &[Memory], rows: &[Incoming], at: &st
     let waiting = snapshot.catalogue.review.iter().filter_map(|item| item.memory.to_memory(item.id.clone()).ok());
     let mut known = Known::of(stored.iter().copied().chain(archived).cloned().chain(waiting));
     let neighbours = Neighbours::of(stored.iter().copied());
-    for row in rows {
-        let memory = &row.memory;
-        if let Some(id) = known.find(memory) {
-            planned.fates.push(Fate::Known(id));
-            continue;
+    planned.fates = rows.iter().map(|row| fate(snapshot, row, &mut known)).collect();
+    let added: HashSet<&Id> = rows.iter().zip(&planned.fates).filter(|(_, f)| **f == Fate::Added).map(|(r, _)| &r.memory.id).collect();
+    for (row, fate) in rows.iter().zip(&planned.fates) {
+        let mut memory = row.memory.clone();
+        if !row.trusted {
+            // A link out of a file could put away what is here, so it may only lead to what comes with it.
+            memory.relations.retain(|relation| added.contains(&relation.id));
         }
-        if !row.is_copy && by_hand::is_buried(snapshot, memory) {
-            planned.fates.push(Fate::Buried);
-            continue;
-        }
-        known.add(memory.clone());
-        if !row.doubts.is_empty() {
-            let record = MemoryRecord { id: String::new(), ..MemoryRecord::of(memory, &snapshot.project) };
-            let item = ReviewItem { id: memory.id.clone(), codes: row.doubts.clone(), memory: record };
-            planned.plan.changes.push(Change::Ask(Box::new(item)));
-            planned.fates.push(Fate::Waits);
-            continue;
-        }
-        planned.plan.changes.push(Change::Add(memory.clone()));
-        planned.fates.push(Fate::Added);
-        if memory.state == State::Valid {
-            let near = neighbours.near(memory);
-            let clashes = by_hand::clashes(near.iter().filter_map(|at| stored.get(*at).copied()), memory);
-            planned.conflicts.extend(clashes.iter().map(|(older, _)| (older.clone(), memory.id.clone())));
-            planned.plan.changes.extend(clashes.into_iter().map(|(_, change)| change));
+        match fate {
+            Fate::Waits => {
+                let record = MemoryRecord { id: String::new(), ..MemoryRecord::of(&memory, &snapshot.project) };
+                let item = ReviewItem { id: memory.id, codes: row.doubts.clone(), memory: record };
+                planned.plan.changes.push(Change::Ask(Box::new(item)));
+            }
+            Fate::Added => {
+                planned.plan.changes.push(Change::Add(memory.clone()));
+                if memory.state == State::Valid {
+                    let near = neighbours.near(&memory);
+                    let clashes = by_hand::clashes(near.iter().filter_map(|at| stored.get(*at).copied()), &memory);
+                    planned.conflicts.extend(clashes.iter().map(|(older, _)| (older.clone(), memory.id.clone())));
+                    planned.plan.changes.extend(clashes.into_iter().map(|(_, change)| change));
+                }
+            }
+            Fate::Known(_) | Fate::Differs | Fate::Buried => {}
         }
     }
     planned
+}
+
+/// What becomes of a row, which is known from then on.
+fn fate(snapshot: &Snapshot, row: &Incoming, known: &mut Known) -> Fate {
+    if let Some(fate) = known.find(&row.memory) {
+        return fate;
+    }
+    if !row.trusted && by_hand::is_buried(snapshot, &row.memory) {
+        return Fate::Buried;
+    }
+    known.add(row.memory.clone());
+    if row.doubts.is_empty() { Fate::Added } else { Fate::Waits }
 }
 
 /// What is there, by claim and by the words it was imported with: those outlive an edit of the summary.
@@ -207,10 +250,21 @@ impl Known {
         self.twins.add(memory);
     }
 
-    fn find(&self, memory: &Memory) -> Option<Id> {
-        let by_source = source(memory).and_then(|key| self.imported.get(&key).cloned());
-        by_source.or_else(|| self.twins.find(memory).map(|twin| twin.id.clone()))
+    fn find(&self, memory: &Memory) -> Option<Fate> {
+        let by_source = source(memory).and_then(|key| self.imported.get(&key).cloned()).map(Fate::Known);
+        by_source.or_else(|| {
+            let twin = self.twins.find(memory)?;
+            let differs = twin.id == memory.id && says_more(memory, twin);
+            Some(if differs { Fate::Differs } else { Fate::Known(twin.id.clone()) })
+        })
     }
+}
+
+/// Whether a memory has words that the other one lacks.
+fn says_more(memory: &Memory, other: &Memory) -> bool {
+    let details = |m: &Memory| [&m.reason, &m.rejected, &m.how_to_apply].map(|text| text.as_deref().map(words::fold));
+    let more = details(memory).into_iter().zip(details(other)).any(|(mine, theirs)| mine.is_some() && mine != theirs);
+    more || !alike(&memory.summary, &other.summary)
 }
 
 /// The words that a memory was imported with, if it came from a foreign store.
