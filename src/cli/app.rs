@@ -198,6 +198,26 @@ impl<'a> App<'a> {
         Ok(all)
     }
 
+    /// Projects as they may be given to others: with `store.trust_hand_edits = false`, without what appeared or changed outside
+    /// and was not taken over, which is said. What was `told` of is not told again.
+    pub fn given(&self, store: &Store, snapshots: Vec<Snapshot>, told: &mut Vec<Id>) -> Vec<Snapshot> {
+        if store.trust_hand_edits {
+            return snapshots;
+        }
+        let mut given = Vec::new();
+        for snapshot in snapshots {
+            let held = &snapshot.hand_edits;
+            if held.iter().any(|id| !told.contains(id)) {
+                let (entries, are) = (count(held.len(), "entry", "entries"), if held.len() == 1 { "is" } else { "are" });
+                let project = &snapshot.project;
+                self.ui.warn(&format!("{entries} of {project} appeared outside claude-mem and {are} held back: claude-mem review"));
+            }
+            told.extend(held.iter().cloned());
+            given.push(snapshot.without_held());
+        }
+        given
+    }
+
     /// The projects whose changes are meant: that of this folder, or of `--project`, with the global one; `None`: all.
     /// `changed` tells whether a name has changes, for projects that were removed.
     pub fn scope(&self, store: &Store, all: bool, changed: &dyn Fn(&str) -> bool) -> Result<Option<Vec<String>>> {

@@ -56,17 +56,16 @@ impl InjectArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let request = self.request(app)?;
         let store = app.store()?;
-        let mut snapshots = app.snapshots(&store, false)?;
+        let snapshots = app.snapshots(&store, false)?;
         let announced = announce(app, &store, &snapshots);
         let mut told = announced.clone();
-        hold_back(app, &store, &mut snapshots, &mut told);
+        let mut snapshots = app.given(&store, snapshots, &mut told);
         let mut injection = inject(app, &snapshots, &request);
         if !injection.conflicts.is_empty() {
             let pairs = count(injection.conflicts.len(), "pair of memories disagrees", "pairs of memories disagree");
             app.ui.warn(&format!("{pairs}; both sides are shown as a question"));
             if app.ui.can_ask() && !self.print && review::settle_pairs(app, &store, &injection.conflicts)? {
-                snapshots = app.snapshots(&store, false)?;
-                hold_back(app, &store, &mut snapshots, &mut told);
+                snapshots = app.given(&store, app.snapshots(&store, false)?, &mut told);
                 injection = inject(app, &snapshots, &request);
             }
         }
@@ -153,23 +152,6 @@ fn announce(app: &App, store: &Store, snapshots: &[Snapshot]) -> Vec<Id> {
         }
     }
     said
-}
-
-/// With `store.trust_hand_edits = false`, leaves out what appeared or changed outside and was not taken over. What was `told`
-/// of is not told again.
-fn hold_back(app: &App, store: &Store, snapshots: &mut [Snapshot], told: &mut Vec<Id>) {
-    if store.trust_hand_edits {
-        return;
-    }
-    for snapshot in snapshots {
-        let held = &snapshot.hand_edits;
-        snapshot.entries.retain(|e| !held.contains(&e.memory.id));
-        if held.iter().any(|id| !told.contains(id)) {
-            let (entries, are) = (count(held.len(), "entry", "entries"), if held.len() == 1 { "is" } else { "are" });
-            app.ui.warn(&format!("{entries} of {} appeared outside claude-mem and {are} held back: claude-mem review", snapshot.project));
-        }
-        told.extend(held.iter().cloned());
-    }
 }
 
 /// The text, with a word on memories that name files which changed since.

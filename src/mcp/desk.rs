@@ -251,11 +251,7 @@ impl Desk<'_> {
                 snapshot = store.snapshot(project)?;
             }
         }
-        if !store.trust_hand_edits {
-            let held = std::mem::take(&mut snapshot.hand_edits);
-            snapshot.entries.retain(|e| !held.contains(&e.memory.id));
-        }
-        Ok(snapshot)
+        Ok(if store.trust_hand_edits { snapshot } else { snapshot.without_held() })
     }
 
     /// What may be seen from a project: itself and the global memories, as far as they are there.

@@ -108,11 +108,8 @@ impl<'a> World<'a> {
     }
 
     /// A project, without what is held back.
-    fn put(&mut self, mut snapshot: Snapshot) {
-        if self.setting.hold_back {
-            let held = std::mem::take(&mut snapshot.hand_edits);
-            snapshot.entries.retain(|e| !held.contains(&e.memory.id));
-        }
+    fn put(&mut self, snapshot: Snapshot) {
+        let snapshot = if self.setting.hold_back { snapshot.without_held() } else { snapshot };
         self.projects.insert(snapshot.project.clone(), snapshot);
     }
 

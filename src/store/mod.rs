@@ -127,6 +127,15 @@ impl Snapshot {
         self.catalogue.memories.get(id.as_str()).is_none_or(|known| known.held && known.was.is_empty())
     }
 
+    /// The project without what is held back while `trust_hand_edits` is false: what was added or changed outside and its owner
+    /// has not looked at.
+    #[must_use]
+    pub fn without_held(mut self) -> Self {
+        let held = std::mem::take(&mut self.hand_edits);
+        self.entries.retain(|e| !held.contains(&e.memory.id));
+        self
+    }
+
     /// The entry with this id.
     pub fn entry(&self, id: &Id) -> Option<&Entry> {
         self.entries.iter().find(|e| e.memory.id == *id)

@@ -45,9 +45,7 @@ impl Store {
     /// As [`Store::snapshot`].
     pub fn peek(&self, project: &str) -> Result<Snapshot> {
         if !self.trust_hand_edits {
-            let mut snapshot = self.snapshot(project)?;
-            snapshot.entries.retain(|e| !snapshot.hand_edits.contains(&e.memory.id));
-            return Ok(snapshot);
+            return Ok(self.snapshot(project)?.without_held());
         }
         layout::check_name(project)?;
         read::between_commits(&self.home, project, self.wait, || peek(&self.home, project))
