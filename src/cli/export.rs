@@ -6,7 +6,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::app::{App, fields, record};
+use super::edits;
 use super::ui::{count, paint, style};
+use crate::claude_code::wiring::{self, Edit};
 use crate::error::{Error, Kind, Result};
 use crate::recall::{block, topics};
 use crate::store::{Snapshot, disk, sha256};
@@ -14,8 +16,8 @@ use crate::store::{Snapshot, disk, sha256};
 /// Write memories as JSONL, as a folder of topics, or as a block for CLAUDE.md
 ///
 /// jsonl: one object a line, the shape that import reads. topics: one Markdown file per topic with an index; a file that you
-/// changed since is left alone. claude-md: your conventions, preferences and decisions in short; --write keeps them in a
-/// file between two marks and touches nothing else there.
+/// changed since is left alone. claude-md: your conventions, preferences and decisions in short, without what nobody has
+/// confirmed; --write keeps them in a file between two marks and touches nothing else there.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The file, or the folder for topics; - is stdout
@@ -30,6 +32,9 @@ pub struct ExportArgs {
     /// Of every project
     #[arg(long)]
     all_projects: bool,
+    /// The memories of scope global, too
+    #[arg(long)]
+    with_global: bool,
 }
 
 /// What we know of a folder of topics: the files we wrote and their digests.
@@ -42,11 +47,12 @@ impl ExportArgs {
             return Err(Error::new(Kind::Usage, "--write goes with --format claude-md").hint("name the file without --write"));
         }
         let store = app.store()?;
-        let one = || -> Result<Vec<Snapshot>> {
-            // The block is what a conversation in this project is told, hence the global memories too.
-            if self.format == "claude-md" { app.snapshots(&store, false) } else { Ok(vec![app.read(&store, &app.project(&store)?)?]) }
+        let snapshots = match (self.all_projects, self.with_global) {
+            (true, _) => app.snapshots(&store, true)?,
+            (false, true) => app.snapshots(&store, false)?,
+            (false, false) => vec![app.read(&store, &app.project(&store)?)?],
         };
-        let snapshots = if self.all_projects { app.snapshots(&store, true)? } else { one()? };
+        let snapshots = app.given(&store, snapshots);
         match self.format.as_str() {
             "topics" => self.topics(app, &snapshots),
             "claude-md" => self.block(app, &snapshots),
@@ -96,21 +102,30 @@ impl ExportArgs {
     fn block(&self, app: &App, snapshots: &[Snapshot]) -> Result<()> {
         let all: Vec<&Snapshot> = snapshots.iter().collect();
         let block = block::text(&all, &app.env.today());
+        if block.unconfirmed > 0 {
+            let rules = count(block.unconfirmed, "imported rule", "imported rules");
+            app.ui.warn(&format!("{rules} left out, as nobody has confirmed them: claude-mem review"));
+        }
         let Some(write) = &self.write else { return self.one_file(app, &block.text, block.memories) };
         let path = app.env.absolute(write);
-        let old = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(Error::io("read", write, &e)),
-        };
-        let old = String::from_utf8(old)
-            .map_err(|_| Error::failure(format!("{} is no UTF-8 text", write.display())).hint("save it as UTF-8; nothing was changed"))?;
-        let new = block::splice(&old, &block.text).map_err(|what| {
+        if path.parent().is_some_and(|folder| !folder.is_dir()) {
+            return Err(Error::new(Kind::Usage, format!("the folder of {} is not there", write.display())).hint("make it first"));
+        }
+        let now = wiring::read(&path)?;
+        let new = block::splice(now.as_deref().unwrap_or_default(), &block.text).map_err(|what| {
             Error::failure(format!("{}: {what}", write.display())).hint("mend or remove the two marks; nothing was changed")
         })?;
-        let changed = new != old;
+        let edit = Edit { path: path.clone(), before: now.clone(), now, after: Some(new.clone()), note: None };
+        let changed = edit.changes();
+        if changed && !app.ui.wishes.json {
+            edits::show(app, &[&edit]);
+        }
         if changed && !app.ui.wishes.dry_run {
-            disk::replace(&path, new.as_bytes())?;
+            if wiring::read(&path)? != edit.now {
+                return Err(Error::new(Kind::Busy, format!("{} changed in this moment", write.display()))
+                    .hint("run the same command again; nothing was changed"));
+            }
+            disk::replace_shared(&path, new.as_bytes())?;
         }
         let row = fields([("file", write.display().to_string().into()), ("exported", block.memories.into()), ("changed", changed.into())]);
         let memories = count(block.memories, "memory", "memories");

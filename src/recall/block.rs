@@ -22,17 +22,24 @@ pub struct Block {
     pub text: String,
     /// How many memories it says.
     pub memories: usize,
+    /// Rules that came in a file and that nobody has confirmed here: they are not in it.
+    pub unconfirmed: usize,
 }
 
-/// The block for these projects. Memories that disagree, and whatever does not hold on `today`, are not in it.
+/// The block for these projects. Memories that disagree or that nobody has confirmed, and whatever does not hold on `today`, are
+/// not in it: the file states what its owner wants.
 pub fn text(snapshots: &[&Snapshot], today: &str) -> Block {
     let request = Request::new(today);
     let selection = select::select(snapshots, &request);
-    let mut room = MOST;
+    let (mut room, mut unconfirmed) = (MOST, 0);
     let mut chosen: Vec<(Known<'_>, String)> = Vec::new();
     for pick in selection.picks.iter().filter(|p| !p.disputed()) {
         let Some(known) = pick.members.first().filter(|k| k.memory.state == State::Valid) else { continue };
         if !KINDS.iter().any(|(kind, _)| *kind == known.memory.kind) {
+            continue;
+        }
+        if known.memory.is_unconfirmed() {
+            unconfirmed += 1;
             continue;
         }
         let line = escape::line(&known.memory.summary, words::MAX_WIDTH, "as recorded: “{text}”").replace("<!--", "&lt;!--");
@@ -58,7 +65,7 @@ pub fn text(snapshots: &[&Snapshot], today: &str) -> Block {
     }
     out.truncate(out.trim_end().len());
     let _ = write!(out, "\n{BLOCK_END}\n");
-    Block { text: out, memories: chosen.len() }
+    Block { text: out, memories: chosen.len(), unconfirmed }
 }
 
 /// The file with the block between its marks; at its end if it has none. Every other byte stays, line ends included.

@@ -41,19 +41,37 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Replaces another program's file as a whole, through a link if it is one, keeping its mode; a new one is private (0600).
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let parent = folder_of(path);
+    create_dir(parent)?;
+    replace_with(path, bytes, tempfile::Builder::new())
+}
+
+/// As [`replace`], for a file among the user's own: a new one has the mode that any other new file would have, and its folder
+/// must be there.
+pub fn replace_shared(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut new = tempfile::Builder::new();
+    #[cfg(unix)]
+    new.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    replace_with(path, bytes, new)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn replace_with(path: &Path, bytes: &[u8], new: tempfile::Builder<'_, '_>) -> Result<()> {
     let failed = |e: &std::io::Error| Error::io("write", path, e);
     let target = match fs::symlink_metadata(path) {
         Ok(_) => path.canonicalize().map_err(|e| failed(&e))?,
         Err(_) => path.to_path_buf(),
     };
-    let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    create_dir(parent)?;
+    let parent = folder_of(&target);
     let mode = fs::metadata(&target).ok().map(|m| m.permissions());
     if mode.as_ref().is_some_and(fs::Permissions::readonly) {
         return Err(Error::failure(format!("{} is read-only", path.display()))
             .hint("make it writable, or make the change where the file comes from; nothing was changed"));
     }
-    let mut temp = tempfile::NamedTempFile::new_in(parent).map_err(|e| failed(&e))?;
+    let mut temp = new.tempfile_in(parent).map_err(|e| failed(&e))?;
     temp.write_all(bytes).map_err(|e| failed(&e))?;
     if let Some(mode) = mode {
         temp.as_file().set_permissions(mode).map_err(|e| failed(&e))?;

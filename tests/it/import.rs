@@ -190,6 +190,19 @@ fn a_database_in_use_is_read_and_not_touched() {
     world.run(&["import", "their #folder%/claude-mem.db", "--only", "nope"]).fails(2, "no project `nope`");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_database_in_use_is_read_with_its_newest_rows() {
+    let world = World::new();
+    let folder = world.cwd().join("theirs");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let db = database(&folder.join("claude-mem.db"), "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;");
+    db.execute_batch(include_str!("../cases/import/claude-mem-db/rows.sql")).expect("rows");
+    std::os::unix::fs::symlink(folder.join("claude-mem.db"), world.cwd().join("link.db")).expect("a link");
+    let json = world.run(&["--json", "import", "link.db"]).ok().json();
+    assert_eq!(json["memories"].as_array().map(Vec::len), Some(6), "{json:#}");
+}
+
 #[test]
 fn a_foreign_database_is_no_store() {
     let world = World::new();
@@ -301,6 +314,16 @@ fn the_block_of_a_claude_md_is_kept_between_its_marks() {
     // Reading the file back brings its own words only.
     let json = world.run(&["--json", "import", "CLAUDE.md"]).ok().json();
     assert_eq!(json["memories"].as_array().map(Vec::len), Some(1), "{json:#}");
+
+    // It is a file like any other of the repository, and its folder is not for us to make.
+    let dry = world.run(&["export", "--format", "claude-md", "--write", "NEW.md", "--dry-run"]).ok();
+    assert!(dry.out.contains("+- Use tabs in Go files"), "{}", dry.out);
+    assert!(!world.cwd().join("NEW.md").exists());
+    world.run(&["export", "--format", "claude-md", "--write", "NEW.md"]).ok();
+    let (new, like) = (world.cwd().join("NEW.md"), world.file("LIKE.md", ""));
+    let mode = |path: &Path| std::fs::metadata(path).expect("a file").permissions();
+    assert_eq!(mode(&new), mode(&like));
+    world.run(&["export", "--format", "claude-md", "--write", "none/NEW.md"]).fails(2, "the folder of none/NEW.md is not there");
 
     let broken = world.file("BROKEN.md", "a\n<!-- claude-mem:begin -->\nb\n");
     world.run(&["export", "--format", "claude-md", "--write", "BROKEN.md"]).fails(1, "without <!-- claude-mem:end -->");
