@@ -56,9 +56,9 @@ pub fn states_a_rule(text: &str) -> bool {
     has_any(&words::fold(text), cues::WILL) || any_clause(text, willed)
 }
 
-/// Whether a text tells somebody to do something now.
+/// Whether a text tells somebody to do something now. Where to read more is no order.
 pub fn gives_an_order(text: &str) -> bool {
-    any_clause(text, |clause| clause.has(Mark::Order))
+    any_clause(text, |clause| clause.has(Mark::Order) && !words::fold(clause.text).trim_start().starts_with("see "))
 }
 
 fn any_clause(text: &str, wanted: impl Fn(&Clause<'_>) -> bool) -> bool {
