@@ -52,7 +52,7 @@ impl ExportArgs {
             (false, true) => app.snapshots(&store, false)?,
             (false, false) => vec![app.read(&store, &app.project(&store)?)?],
         };
-        let snapshots = app.given(&store, snapshots);
+        let snapshots = app.given(&store, snapshots, &mut Vec::new());
         match self.format.as_str() {
             "topics" => self.topics(app, &snapshots),
             "claude-md" => self.block(app, &snapshots),
