@@ -44,4 +44,5 @@ mod tidy;
 mod transcripts;
 mod trouble;
 mod upkeep;
+mod truths;
 mod worked_example;
