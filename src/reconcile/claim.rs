@@ -1,11 +1,14 @@
-//! A summary taken apart for the conflict detector: topic, numbers, places, folders.
+//! A memory taken apart for the conflict detector: what its words are, when it says that something changed, where it holds.
 
 use std::collections::BTreeSet;
 
-use crate::model::Memory;
-use crate::text::amounts;
-use crate::text::phrases::has_any;
-use crate::text::words::{exact, fold, is_cjk, token_set, tokens};
+use super::duplicate::scope_of;
+use super::units;
+use crate::model::{Kind, Memory, Speaker, State};
+use crate::text::amounts::Dimension;
+use crate::text::phrases::{Clause, has_any};
+use crate::text::polarity::Polarity;
+use crate::text::words::{exact, fold, is_cjk, token_set};
 
 /// Words that say nothing about the topic (stems).
 pub(super) const GENERIC: &[&str] = &[
@@ -13,6 +16,89 @@ pub(super) const GENERIC: &[&str] = &[
     "most", "least", "not", "never", "no", "mov", "move", "switch", "chang", "new", "add", "get", "put", "back", "user", "don't", "prefer",
     "via", "instead", "使用", "统一", "改为", "改成", "一律", "必须",
 ];
+
+/// Words of a change in the newer entry or in its user quotes.
+const CHANGED: &[&str] = &[
+    "moved to",
+    "moved from",
+    "move to",
+    "moving to",
+    "goes to",
+    "go to",
+    "switch to",
+    "switched to",
+    "switched from",
+    "switching to",
+    "replace",
+    "replaces",
+    "replaced",
+    "instead of",
+    "no longer",
+    "from now on",
+    "from today",
+    "as of",
+    "changed to",
+    "change to",
+    "bumped to",
+    "bump to",
+    "raise",
+    "raised to",
+    "lowered to",
+    "upgrade",
+    "upgraded to",
+    "is stale",
+    "is now",
+    "are now",
+    "back to",
+    "we now",
+    "not anymore",
+    "any more",
+    "new tables",
+    "for anything new",
+    "drop",
+    "scratch",
+    "改成",
+    "改为",
+    "改用",
+    "改走",
+    "换成",
+    "换为",
+    "不再",
+    "从今天",
+    "从现在起",
+    "以后",
+    "现在",
+    "迁到",
+    "升级到",
+    "升到",
+    "降到",
+    "调整为",
+    "调到",
+    "先不",
+    "暂不",
+    "取消",
+    "作废",
+    "に変更",
+    "に切り替え",
+    "へ移行",
+    "に移行",
+    "今後は",
+    "やめて",
+    "変えた",
+    "으로 변경",
+    "로 변경",
+    "로 바꾸",
+    "로 바꿨",
+    "로 전환",
+    "더 이상",
+    "이제",
+];
+
+/// Whether the newer memory or the user's words behind it speak of a change.
+pub(super) fn says_change(memory: &Memory) -> bool {
+    let quotes = memory.evidence.iter().filter(|e| e.speaker == Speaker::User).map(|e| fold(&e.quote));
+    std::iter::once(fold(&memory.summary)).chain(quotes).any(|t| has_any(&t, CHANGED))
+}
 
 /// Environments and platforms: a claim about one says nothing about another.
 const PLACES: &[(&str, &[&str])] = &[
@@ -26,49 +112,93 @@ const PLACES: &[(&str, &[&str])] = &[
     ("backend", &["backend", "back end", "back-end", "后端", "バックエンド", "백엔드"]),
 ];
 
-/// A summary taken apart for comparison.
-pub(super) struct Claim {
-    /// All content words, the reason included.
-    pub topic: BTreeSet<String>,
+/// How a value is compared: only with its like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// A word of the subject or the slot.
+    Plain,
+    /// A word in the place of a value, behind this opening word.
+    Value(String),
+    /// Looks like a name and stands where a value stands.
+    Name,
+    /// A number, and what it measures.
+    Number(Option<Dimension>),
+    /// Day of the week.
+    Day,
+    /// Day of the calendar.
+    Date,
+    /// Time of the day.
+    Time,
+    /// Path or address.
+    Path,
+}
+
+/// A word of a claim.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    /// Stem, or one CJK letter.
+    pub text: String,
+    pub look: Look,
+    /// Words between two small words have the same number.
+    pub phrase: usize,
+    pub clause: usize,
+}
+
+/// A clause as far as its sign goes.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// All its words, also those left behind.
+    pub units: Vec<Unit>,
+    pub clause: Clause,
+    pub sign: Polarity,
+}
+
+/// A memory taken apart for comparison: of which subject, in which slot, it says which value.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    pub(super) summary: String,
+    pub(super) kind: Kind,
+    pub(super) state: State,
+    pub(super) scope: String,
     /// The claim without its reason.
-    pub head: String,
-    /// Content words of the head, without numbers.
-    pub words: Vec<String>,
-    pub numbers: Vec<(String, String)>,
-    places: BTreeSet<String>,
+    pub(super) head: String,
+    pub(super) units: Vec<Unit>,
+    /// What no longer holds, as the claim says.
+    pub(super) left: Vec<Unit>,
+    pub(super) parts: Vec<Part>,
+    /// Whether it says that something changed.
+    pub(super) changed: bool,
+    /// Whether it says one more thing, beside what is there.
+    pub(super) also: bool,
+    places: BTreeSet<&'static str>,
     paths: BTreeSet<String>,
 }
 
 impl Claim {
+    /// Of a memory.
     pub fn of(memory: &Memory) -> Self {
         let head = head_of(&memory.summary);
         let folded = fold(&head);
-        let plain = |t: &String| !GENERIC.contains(&t.as_str()) && !t.chars().all(|c| c.is_ascii_digit());
-        let mut words = tokens(&without_verbs(&head));
-        words.retain(plain);
+        let read = units::read(&head);
         Self {
-            topic: topic_of(&memory.summary),
-            words,
-            numbers: amounts::with_units(&head),
-            places: PLACES.iter().filter(|(_, names)| has_any(&folded, names)).map(|(place, _)| (*place).to_owned()).collect(),
+            summary: memory.summary.clone(),
+            kind: memory.kind,
+            state: memory.state,
+            scope: scope_of(memory),
+            places: PLACES.iter().filter(|(_, names)| has_any(&folded, names)).map(|(place, _)| *place).collect(),
             paths: paths_of(&folded),
+            changed: read.changed || says_change(memory),
+            units: read.units,
+            left: read.left,
+            parts: read.parts,
+            also: read.also,
             head,
         }
     }
 
     /// Another environment, or another folder that the claim is about.
-    pub fn elsewhere(&self, other: &Self) -> bool {
+    pub(super) fn elsewhere(&self, other: &Self) -> bool {
         self.places != other.places || (!self.paths.is_empty() && !other.paths.is_empty() && self.paths.is_disjoint(&other.paths))
-    }
-
-    pub fn set(&self) -> BTreeSet<String> {
-        self.words.iter().cloned().collect()
-    }
-
-    /// Common topic words; long Latin words also by their first seven letters (timestamp, timestamptz).
-    pub fn shared(&self, other: &Self) -> BTreeSet<String> {
-        let near = |t: &&String| t.get(..7).is_some_and(|head| t.is_ascii() && other.topic.iter().any(|o| o.starts_with(head)));
-        self.topic.iter().filter(|t| other.topic.contains(*t) || near(t)).cloned().collect()
     }
 }
 

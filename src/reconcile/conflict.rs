@@ -1,16 +1,18 @@
 //! The detector without a model: do two memories about the same thing disagree?
 //!
-//! It looks only where two entries share their place and topic, and asks whether a value, a name or the sign differs.
-//! What a clash leads to is decided in `reconcile`; here nothing is changed.
+//! Two claims disagree if they are about one subject and one slot and give it another value, or say it the other way round.
+//! Whatever else differs on both sides makes them claims about two things. What a clash leads to is decided in `reconcile`;
+//! here nothing is changed.
 
 use std::collections::BTreeSet;
 
-use super::claim::{Claim, topic_of};
-use super::duplicate::{alike, scope_of};
-use crate::model::{Kind, Memory, Speaker, State};
-use crate::text::phrases::{Clause, clauses, find, has_any, without};
-use crate::text::polarity::{agree, polarity};
-use crate::text::words::{fold, is_cjk, token_set};
+use super::claim::{Claim, Look, Part, Unit, topic_of};
+use super::duplicate::alike;
+use super::roles;
+use crate::model::{Kind, Memory, State};
+use crate::text::phrases::{has_any, without};
+use crate::text::polarity::{agree, common_limits, polarity, polarity_without};
+use crate::text::words::{fold, is_cjk};
 
 /// Two memories that disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,288 +25,188 @@ pub struct Clash {
     pub same_slot: bool,
 }
 
-/// Words of a change in the newer entry or in its user quotes.
-pub(super) const CHANGED: &[&str] = &[
-    "moved to",
-    "moved from",
-    "move to",
-    "moving to",
-    "goes to",
-    "go to",
-    "switch to",
-    "switched to",
-    "switched from",
-    "switching to",
-    "replace",
-    "replaces",
-    "replaced",
-    "instead of",
-    "no longer",
-    "from now on",
-    "from today",
-    "as of",
-    "changed to",
-    "change to",
-    "bumped to",
-    "bump to",
-    "raise",
-    "raised to",
-    "lowered to",
-    "upgrade",
-    "upgraded to",
-    "is stale",
-    "is now",
-    "are now",
-    "back to",
-    "we now",
-    "not anymore",
-    "any more",
-    "new tables",
-    "for anything new",
-    "drop",
-    "scratch",
-    "改成",
-    "改为",
-    "改用",
-    "改走",
-    "换成",
-    "换为",
-    "不再",
-    "从今天",
-    "从现在起",
-    "以后",
-    "现在",
-    "迁到",
-    "升级到",
-    "升到",
-    "降到",
-    "调整为",
-    "调到",
-    "先不",
-    "暂不",
-    "取消",
-    "作废",
-    "に変更",
-    "に切り替え",
-    "へ移行",
-    "に移行",
-    "今後は",
-    "やめて",
-    "変えた",
-    "으로 변경",
-    "로 변경",
-    "로 바꾸",
-    "로 바꿨",
-    "로 전환",
-    "더 이상",
-    "이제",
-];
+/// Share of the words of the shorter claim that both must have.
+const SHARED: f64 = 0.5;
 
-/// Verbs right before a value: what follows may be exchanged.
-const USE_VERBS: &[&str] = &[
-    "use", "uses", "using", "with", "on", "via", "in", "through", "by", "is", "are", "to", "as", "run", "runs", "prefer", "prefers",
-    "called", "named", "chose", "choose", "return", "returns", "support", "supports",
-];
-const USE_VERBS_WIDE: &[&str] = &["用", "由", "使用", "采用", "选", "放", "走", "是", "为", "成", "到", "は", "を", "로", "를", "을"];
+/// Share if one says that it leaves the other's value behind: other words may then differ.
+const SHARED_LEFT: f64 = 0.6;
+
+/// Most words of a reason.
+const SHOWN: usize = 4;
 
 /// Whether the newer memory disagrees with the older one, and why it is thought so.
 pub fn clash(older: &Memory, newer: &Memory) -> Option<Clash> {
-    if scope_of(older) != scope_of(newer)
-        || !comparable(older, newer)
-        || alike(&older.summary, &newer.summary) && older.state == newer.state
-    {
-        return None;
-    }
-    let (a, b) = (Claim::of(older), Claim::of(newer));
-    if a.elsewhere(&b) {
+    between(&Claim::of(older), &Claim::of(newer))
+}
+
+/// [`clash`] of memories taken apart before: for comparing one with many.
+pub fn between(older: &Claim, newer: &Claim) -> Option<Clash> {
+    if older.scope != newer.scope || !comparable(older, newer) || older.elsewhere(newer) {
         return None;
     }
     if older.state == State::Rejected || newer.state == State::Rejected {
-        return turned_down(older, newer, &a, &b);
+        return turned_down(older, newer);
     }
-    let changed = says_change(newer);
-    let found = opposite(&a, &b).or_else(|| other_number(&a, &b)).or_else(|| other_value(&a, &b));
-    if let Some((reason, same_slot)) = found {
-        return Some(Clash { reason, changed, same_slot });
-    }
-    let shared = a.shared(&b);
-    let news = b.topic.difference(&a.topic).next().is_some() && (a.topic.difference(&b.topic).next().is_some() || leaves_behind(newer, &a));
-    let about = shared.len() as f64 >= CHANGE_SHARE * a.topic.len().min(b.topic.len()) as f64;
-    (changed && news && shared.len() >= 2 && about).then(|| Clash {
-        reason: "the newer one speaks of a change".to_owned(),
-        changed,
-        same_slot: false,
-    })
+    let found = other_value(older, newer).or_else(|| left_behind(older, newer)).or_else(|| opposite(older, newer));
+    let (reason, same_slot) = found?;
+    let same = alike(&older.summary, &newer.summary);
+    (!same).then_some(Clash { reason, changed: newer.changed, same_slot })
 }
-
-/// Whether the newer memory says that it turns from something the older one names: "moved from yarn", 不再用 yarn.
-fn leaves_behind(newer: &Memory, older: &Claim) -> bool {
-    const FROM: &[&str] = &[
-        "from",
-        "instead of",
-        "rather than",
-        "replaces",
-        "no longer",
-        "drops",
-        "away from",
-        "不再用",
-        "不再",
-        "弃用",
-        "替换",
-        "取代",
-        "从",
-        "代替",
-        "から",
-        "대신",
-    ];
-    let folded = fold(&newer.summary);
-    FROM.iter().filter_map(|cue| find(&folded, cue)).any(|range| {
-        let next: String = folded.get(range.end..).unwrap_or_default().chars().take(24).collect();
-        crate::text::words::tokens(&next).iter().take(3).any(|t| older.topic.contains(t))
-    })
-}
-
-/// With a word of change, this share of the smaller topic must be common.
-const CHANGE_SHARE: f64 = 0.25;
-
-/// With opposite signs, this share of the smaller clause must be common.
-const OPPOSITE_SHARE: f64 = 0.5;
 
 /// Which pairs can disagree at all: both hold, or one was turned down; a todo only with a todo or a decision about it.
-fn comparable(older: &Memory, newer: &Memory) -> bool {
-    let live = |m: &Memory| matches!(m.state, State::Valid | State::Rejected);
+fn comparable(older: &Claim, newer: &Claim) -> bool {
+    let live = |m: &Claim| matches!(m.state, State::Valid | State::Rejected);
     let todos = [older.kind, newer.kind].iter().filter(|k| **k == Kind::Todo).count();
     let both_rejected = older.state == State::Rejected && newer.state == State::Rejected;
     live(older) && live(newer) && !both_rejected && (todos != 1 || older.kind == Kind::Todo)
 }
 
-/// Whether the newer memory or the user's words behind it speak of a change.
-pub(super) fn says_change(memory: &Memory) -> bool {
-    let quotes = memory.evidence.iter().filter(|e| e.speaker == Speaker::User).map(|e| fold(&e.quote));
-    std::iter::once(fold(&memory.summary)).chain(quotes).any(|t| has_any(&t, CHANGED))
+/// What one claim has and the other has not.
+struct Rest<'a> {
+    /// Words of the subject and the slot.
+    subject: Vec<&'a Unit>,
+    values: Vec<&'a Unit>,
+    /// How many words both have.
+    shared: usize,
+    /// Whether they are enough to be a subject: a word, or two CJK letters.
+    enough: bool,
+}
+
+impl<'a> Rest<'a> {
+    fn of(units: &'a [Unit], other: &[Unit]) -> Self {
+        let mut rest = Self { subject: Vec::new(), values: Vec::new(), shared: 0, enough: false };
+        let mut letters = 0;
+        // Words behind one that is in the place of a value belong to it, as far as they differ.
+        let mut value: Option<(usize, usize)> = None;
+        for (at, unit) in units.iter().enumerate() {
+            if other.iter().any(|o| near(unit, o)) {
+                rest.shared += 1;
+                letters += usize::from(unit.text.chars().all(is_cjk));
+                rest.enough |= !unit.text.chars().all(is_cjk) || letters > 1;
+                continue;
+            }
+            let goes_on = value == Some((at, unit.phrase));
+            match &unit.look {
+                Look::Plain if !goes_on => rest.subject.push(unit),
+                Look::Plain | Look::Value(_) => {
+                    value = Some((at + 1, unit.phrase));
+                    rest.values.push(unit);
+                }
+                _ => rest.values.push(unit),
+            }
+        }
+        rest
+    }
+}
+
+/// Whether two words are one: the same, or forms of one (timeout, times; approval, approve; rewritten, written).
+fn near(a: &Unit, b: &Unit) -> bool {
+    let (x, y) = if a.text.len() <= b.text.len() { (&a.text, &b.text) } else { (&b.text, &a.text) };
+    if x == y {
+        return true;
+    }
+    let words = |u: &Unit| matches!(u.look, Look::Plain | Look::Value(_)) && u.text.bytes().all(|c| c.is_ascii_lowercase());
+    if x.len() < 4 || !words(a) || !words(b) {
+        return false;
+    }
+    let common = x.bytes().zip(y.bytes()).take_while(|(p, q)| p == q).count();
+    common >= x.len().min(7) || y.strip_prefix("re") == Some(x)
+}
+
+/// Another value in the same slot: nothing else differs on both sides.
+fn other_value(a: &Claim, b: &Claim) -> Option<(String, bool)> {
+    let (x, y) = (Rest::of(&a.units, &b.units), Rest::of(&b.units, &a.units));
+    if a.also || b.also || !x.enough || !enough(&x, &y, a, b, SHARED) {
+        return None;
+    }
+    if let Some((mine, theirs)) = roles::opposites(&fold(&a.head), &fold(&b.head)) {
+        let others = |rest: &Rest, word: &str| rest.subject.iter().chain(&rest.values).any(|u| !word.contains(u.text.as_str()) && !u.text.starts_with(word));
+        if !(others(&x, mine) && others(&y, theirs)) {
+            return Some((format!("{}: {mine} in one, {theirs} in the other", shared(a, b)), true));
+        }
+    }
+    if !x.subject.is_empty() && !y.subject.is_empty() || denies(a) || denies(b) {
+        return None;
+    }
+    let changed = b.changed || a.changed;
+    let pairs = || x.values.iter().flat_map(|v| y.values.iter().map(move |w| (*v, *w)));
+    let (v, w) = pairs().find(|(v, w)| comparable_values(v, w, changed))?;
+    Some((format!("{}: {} in one, {} in the other", shared(a, b), v.text, w.text), true))
+}
+
+/// Whether enough of the shorter claim is in the other one.
+fn enough(x: &Rest, y: &Rest, a: &Claim, b: &Claim, share: f64) -> bool {
+    let (m, n) = (a.units.len() - x.values.len(), b.units.len() - y.values.len());
+    x.shared.min(y.shared) as f64 >= share * m.min(n) as f64
+}
+
+fn comparable_values(v: &Unit, w: &Unit, changed: bool) -> bool {
+    match (&v.look, &w.look) {
+        (Look::Value(x), Look::Value(y)) => x == y || changed,
+        (Look::Name, Look::Value(_)) | (Look::Value(_), Look::Name) => true,
+        (Look::Plain, _) | (_, Look::Plain) => false,
+        (x, y) => x == y,
+    }
+}
+
+/// One speaks of a value that the other says is left behind, and of much the same subject.
+fn left_behind(a: &Claim, b: &Claim) -> Option<(String, bool)> {
+    let leaves = |x: &Claim, y: &Claim| {
+        let left = |u: &&Unit| x.left.iter().any(|l| near(l, u));
+        let value = y.units.iter().find(|u| left(u) && u.look != Look::Plain && !x.units.iter().any(|o| near(o, u)))?;
+        let rest: Vec<Unit> = y.units.iter().filter(|u| !left(u)).cloned().collect();
+        let (p, q) = (Rest::of(&rest, &x.units), Rest::of(&x.units, &rest));
+        let (m, n) = (rest.len() - p.values.len(), x.units.len() - q.values.len());
+        let about = p.enough && p.shared.min(q.shared) as f64 >= SHARED_LEFT * m.min(n) as f64;
+        about.then(|| (format!("{}: {} no longer", shared(a, b), value.text), p.subject.is_empty() || q.subject.is_empty()))
+    };
+    leaves(b, a).or_else(|| leaves(a, b))
 }
 
 /// One says it, the other denies it.
 fn opposite(a: &Claim, b: &Claim) -> Option<(String, bool)> {
-    let tokens = |text: &str| -> BTreeSet<String> { topic_of(text).into_iter().filter(|t| !SIGNS.contains(&t.as_str())).collect() };
-    for x in clauses(&a.head) {
-        for y in clauses(&b.head) {
-            let (tx, ty) = (tokens(&x.text), tokens(&y.text));
-            let shared: BTreeSet<String> = tx.intersection(&ty).cloned().collect();
-            let least = tx.len().min(ty.len());
-            let enough = shared.len() >= 2 || (least == 1 && shared.iter().any(|t| is_name(t, &a.head) || is_name(t, &b.head)));
-            let near = enough && shared.len() as f64 >= OPPOSITE_SHARE * least as f64 && !two_objects(&tx, &ty);
-            if near && (!agree(polarity(&x), polarity(&y)) || keeps_and_removes(&x, &y)) {
-                return Some(("one affirms and one denies".to_owned(), true));
-            }
-        }
+    let pairs = a.parts.iter().flat_map(|x| b.parts.iter().map(move |y| (x, y)));
+    let found = pairs.filter(|(x, y)| disagree(x, y)).find(|(x, y)| {
+        let (p, q) = (Rest::of(&x.units, &y.units), Rest::of(&y.units, &x.units));
+        let (less, more) = (x.units.len().min(y.units.len()), x.units.len().max(y.units.len()));
+        let one_sided = p.subject.len() + p.values.len() == 0 || q.subject.len() + q.values.len() == 0;
+        let named = |part: &Part| part.units.iter().any(|u| u.look == Look::Name);
+        p.enough && one_sided && (p.shared > 1 || named(x) || named(y)) && less as f64 >= SHARED * more as f64
+    });
+    found.map(|_| (format!("one affirms and one denies {}", shared(a, b)), true))
+}
+
+/// Whether two clauses have opposite signs. Words of doubt that both have say nothing about it.
+fn disagree(x: &Part, y: &Part) -> bool {
+    if !agree(x.sign, y.sign) || keeps_and_removes(x, y) {
+        return true;
     }
-    None
+    let common = common_limits(&x.clause.text, &y.clause.text);
+    !common.is_empty() && !agree(polarity_without(&x.clause, &common), polarity_without(&y.clause, &common))
 }
-
-/// Whether a word is written as a name in a text: with a capital inside a sentence, or in Latin letters among CJK ones.
-fn is_name(word: &str, text: &str) -> bool {
-    let wide = text.chars().any(is_cjk);
-    let pieces = text.split(|c: char| !c.is_alphanumeric() || is_cjk(c)).filter(|w| !w.is_empty());
-    pieces.enumerate().any(|(at, w)| token_set(w).contains(word) && (wide || at > 0 && w.starts_with(char::is_uppercase)))
-}
-
-/// Whether both have a Latin word of their own: "no retry" and "timeout 5s" are two things about one endpoint.
-fn two_objects(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
-    let own = |x: &BTreeSet<String>, y: &BTreeSet<String>| x.difference(y).any(|t| !t.chars().any(is_cjk) && !SIGNS.contains(&t.as_str()));
-    own(a, b) && own(b, a)
-}
-
-/// Words (stems) that carry the sign, not the object.
-const SIGNS: &[&str] = &[
-    "drop", "remov", "stay", "stop", "disabl", "enabl", "avoid", "may", "don't", "doesn't", "cannot", "can't", "nothing", "allow",
-    "forbid", "reject", "ignor", "skip",
-];
 
 /// One keeps what the other takes away.
-fn keeps_and_removes(x: &Clause, y: &Clause) -> bool {
+fn keeps_and_removes(x: &Part, y: &Part) -> bool {
     const KEEP: &[&str] = &["stay", "stays", "keep", "keeps", "remain", "remains", "保留", "留着", "继续", "残す", "維持", "유지"];
-    let keeps = |c: &Clause| has_any(&c.text, KEEP) && polarity(c).denials + polarity(c).removals == 0;
-    let removes = |c: &Clause| polarity(c).removals > 0 && polarity(c).denials == 0;
+    let keeps = |p: &Part| has_any(&p.clause.text, KEEP) && polarity(&p.clause).denials + polarity(&p.clause).removals == 0;
+    let removes = |p: &Part| polarity(&p.clause).removals > 0 && polarity(&p.clause).denials == 0;
     keeps(x) && removes(y) || keeps(y) && removes(x)
 }
 
-/// Another number of the same unit in the same slot.
-fn other_number(a: &Claim, b: &Claim) -> Option<(String, bool)> {
-    let (x, y) = (a.set(), b.set());
-    let shared: BTreeSet<String> = x.intersection(&y).cloned().collect();
-    let least = x.len().min(y.len());
-    if shared.is_empty() || shared.len() * 2 <= least && least > 1 || !same_subject(a, b, &x, &y) {
-        return None;
-    }
-    let differs = a.numbers.iter().find_map(|(number, unit)| {
-        let theirs: Vec<_> = b.numbers.iter().filter(|(_, u)| u == unit).collect();
-        let said_too = theirs.iter().any(|(n, _)| n == number);
-        theirs
-            .first()
-            .filter(|_| !said_too && !a.numbers.iter().any(|(n, u)| u == unit && theirs.iter().any(|(m, _)| m == n)))
-            .map(|(n, u)| (number, n, u))
-    })?;
-    let (old, new, unit) = differs;
-    Some((format!("{old}{unit} in one and {new}{unit} in the other"), true))
+/// Whether all that a claim says is a denial: two bans are no contradiction.
+fn denies(claim: &Claim) -> bool {
+    claim.parts.iter().all(|part| part.sign.denials % 2 == 1)
 }
 
-/// Words left over on both sides must not be the subject: then the claims are about two things.
-fn same_subject(a: &Claim, b: &Claim, x: &BTreeSet<String>, y: &BTreeSet<String>) -> bool {
-    let one_sided = x.difference(y).next().is_none() || y.difference(x).next().is_none();
-    one_sided || a.words.first() == b.words.first()
-}
-
-/// Most words of a value that is exchanged for another (CJK bigrams overlap, so more of them).
-const VALUE_WORDS: usize = 3;
-const VALUE_BIGRAMS: usize = 5;
-
-/// The same sentence with another name in the slot behind its verb.
-fn other_value(a: &Claim, b: &Claim) -> Option<(String, bool)> {
-    let (x, y) = (a.set(), b.set());
-    let shared: BTreeSet<String> = x.intersection(&y).cloned().collect();
-    let (only_a, only_b): (Vec<_>, Vec<_>) = (x.difference(&y).collect(), y.difference(&x).collect());
-    let least = x.len().min(y.len());
-    let small = |rest: &[&String]| {
-        let wide = rest.iter().any(|t| t.chars().any(is_cjk));
-        !rest.is_empty() && rest.len() <= if wide { VALUE_BIGRAMS } else { VALUE_WORDS }
-    };
-    let denies = |claim: &Claim| clauses(&claim.head).iter().any(|c| polarity(c).denials > 0);
-    if shared.is_empty() || shared.len() * 2 < least || !small(&only_a) || !small(&only_b) || denies(a) || denies(b) {
-        return None;
-    }
-    let (va, vb) = (value_in(&a.head, &only_a)?, value_in(&b.head, &only_b)?);
-    let subject = a.words.first() == b.words.first() || (begins_with_verb(&a.head) && begins_with_verb(&b.head));
-    subject.then(|| (format!("{va} in one and {vb} in the other"), true))
-}
-
-/// The first of these words that stands in a value's place: right behind a verb of use, or a name by its look.
-fn value_in(head: &str, words: &[&String]) -> Option<String> {
-    let pieces: Vec<&str> =
-        head.split(|c: char| c.is_whitespace() || matches!(c, ',' | '.' | '，' | '。' | ';')).filter(|w| !w.is_empty()).collect();
-    for (at, piece) in pieces.iter().enumerate() {
-        let tokens = token_set(piece);
-        if !words.iter().any(|w| tokens.contains(*w)) {
-            continue;
-        }
-        let before = at.checked_sub(1).and_then(|b| pieces.get(b)).map(|w| fold(w)).unwrap_or_default();
-        let verb = USE_VERBS.contains(&before.as_str()) || USE_VERBS_WIDE.iter().any(|v| before.ends_with(v));
-        let wide = piece.chars().any(is_cjk) && USE_VERBS_WIDE.iter().any(|v| piece.contains(v));
-        let name = at > 0 && piece.chars().any(|c| c.is_uppercase() || c.is_ascii_digit() || c == '_');
-        // Anything else that differs first is another subject: then the claims are about two things.
-        let value = verb || wide || name || (piece.is_ascii() && head.chars().any(is_cjk));
-        return value.then(|| piece.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
-    }
-    None
-}
-
-fn begins_with_verb(head: &str) -> bool {
-    let folded = fold(head);
-    ["use ", "run ", "prefer ", "用", "使用", "采用"].iter().any(|verb| folded.starts_with(verb))
+/// A few words that both have, for a reason.
+fn shared(a: &Claim, b: &Claim) -> String {
+    let both: Vec<&str> = a.units.iter().filter(|u| b.units.iter().any(|o| near(u, o))).map(|u| u.text.as_str()).collect();
+    let wide = both.iter().any(|t| t.chars().any(is_cjk));
+    both.iter().take(if wide { 2 * SHOWN } else { SHOWN }).copied().collect::<Vec<_>>().join(if wide { "" } else { " " })
 }
 
 /// One of the two was turned down and the other takes it up.
-fn turned_down(older: &Memory, newer: &Memory, a: &Claim, b: &Claim) -> Option<Clash> {
+fn turned_down(older: &Claim, newer: &Claim) -> Option<Clash> {
     const VERDICT: &[&str] = &[
         "was considered",
         "considered",
@@ -325,17 +227,17 @@ fn turned_down(older: &Memory, newer: &Memory, a: &Claim, b: &Claim) -> Option<C
         "검토",
         "기각",
     ];
-    let (rejected, taken) = if older.state == State::Rejected { (a, b) } else { (b, a) };
+    let (rejected, taken) = if older.state == State::Rejected { (older, newer) } else { (newer, older) };
     let folded = fold(&rejected.head);
     // The reason may follow the verdict without a "because": "rejected as too heavy".
     const END: &[&str] =
         &[", rejected", ", ruled out", ", dropped", " was rejected", " was ruled out", " was dropped", "，否决", "否决", "，放弃"];
     let end = END.iter().filter_map(|cue| folded.find(cue)).filter(|at| *at > 0).min().unwrap_or(folded.len());
     let option: BTreeSet<String> = topic_of(&without(folded.get(..end).unwrap_or_default(), VERDICT));
-    let held: BTreeSet<String> = taken.words.iter().cloned().collect();
+    let held = topic_of(&taken.head);
     (option.len() >= 2 && option.is_subset(&held)).then(|| Clash {
-        reason: "turned down in one and holds in the other".to_owned(),
-        changed: says_change(newer),
+        reason: format!("{} was turned down in one and holds in the other", option.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")),
+        changed: newer.changed,
         same_slot: true,
     })
 }

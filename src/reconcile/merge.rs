@@ -3,7 +3,8 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::conflict::{Clash, clash, says_change};
+use super::claim::says_change;
+use super::conflict::{Clash, clash};
 use super::neighbours::Neighbours;
 use super::todo::{self, Closes};
 use super::{Outcome, ReconcileContext, duplicate, is_global, is_live, links, review_item};

@@ -4,7 +4,7 @@
 //! pair that disagrees waits for a person unless the user's own words settle it.
 
 mod candidate;
-mod claim;
+pub mod claim;
 pub mod conflict;
 pub mod decay;
 pub mod duplicate;
@@ -14,7 +14,9 @@ mod merge;
 pub mod neighbours;
 pub mod promote;
 pub mod proposals;
+mod roles;
 mod todo;
+mod units;
 
 use crate::error::{Error, Kind, Result};
 use crate::extract::Known;

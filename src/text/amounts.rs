@@ -148,6 +148,34 @@ pub fn with_units(text: &str) -> Vec<(String, String)> {
     out
 }
 
+/// What can be told apart by a number alone: two numbers of one dimension are comparable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimension {
+    /// Milliseconds to months.
+    Time,
+    /// Bytes.
+    Size,
+    /// Parts of a hundred.
+    Share,
+}
+
+/// The unit of measure at the beginning of a text: its one spelling, its dimension, and its length in bytes.
+pub fn measure(text: &str) -> Option<(&'static str, Dimension, usize)> {
+    if text.starts_with('%') {
+        return Some(("%", Dimension::Share, 1));
+    }
+    let dimension = |unit: &str| match unit {
+        "kb" | "mb" | "gb" => Some(Dimension::Size),
+        "times" | "items" => None,
+        _ => Some(Dimension::Time),
+    };
+    let latin = text.chars().take_while(char::is_ascii_alphabetic).count();
+    let names = UNITS.iter().flat_map(|(unit, names)| names.iter().map(move |name| (*unit, *name)));
+    let fits = |name: &str| if latin > 0 { text.get(..latin) == Some(name) } else { text.starts_with(name) };
+    let (unit, name) = names.filter(|(_, name)| fits(name)).max_by_key(|(_, name)| name.len())?;
+    Some((unit, dimension(unit)?, name.len()))
+}
+
 /// The unit or counted word at the beginning of a text, in its one spelling.
 fn unit_of(rest: &str) -> String {
     let rest = rest.trim_start_matches([' ', '-']);

@@ -292,6 +292,11 @@ pub fn common_marks(a: &str, b: &str) -> Vec<&'static str> {
     REMOVALS.iter().chain(OPEN_VERBS).copied().filter(|mark| has_any(a, &[mark]) && has_any(b, &[mark])).collect()
 }
 
+/// Limiting and undecided words that both texts have: beside them a denial still counts ("without an account").
+pub fn common_limits(a: &str, b: &str) -> Vec<&'static str> {
+    LIMITS.iter().chain(UNDECIDED).copied().filter(|mark| has_any(a, &[mark]) && has_any(b, &[mark])).collect()
+}
+
 /// Verbs after which the same thing can be said either way.
 const OPEN_VERBS: &[&str] = &[
     "skip",

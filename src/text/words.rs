@@ -22,6 +22,11 @@ pub fn nfkc(text: &str) -> String {
     text.chars().map(plain).collect::<Option<String>>().unwrap_or_else(|| text.nfkc().collect())
 }
 
+/// NFKC and plain marks, in the case it was written in.
+pub fn unify(text: &str) -> String {
+    nfkc(text).chars().map(plain_mark).filter(|c| !is_invisible(*c)).collect()
+}
+
 /// NFKC, lower case, single spaces, plain quote marks. The form in which texts are compared.
 pub fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

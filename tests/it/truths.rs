@@ -7,7 +7,8 @@ mod planted;
 use std::collections::{BTreeMap, BTreeSet};
 
 use claude_mem::model::{Id, Memory};
-use claude_mem::reconcile::conflict::clash;
+use claude_mem::reconcile::claim::Claim;
+use claude_mem::reconcile::conflict::between;
 use claude_mem::reconcile::lint::{self, lint};
 use claude_mem::reconcile::neighbours::Neighbours;
 use planted::{Fault, FULL, SMALL, TODAY, Truths};
@@ -41,10 +42,11 @@ fn found(truths: &Truths) -> Vec<(Fault, BTreeSet<Id>)> {
     }
     let mut all: Vec<&Memory> = truths.snapshot.entries.iter().map(|e| &e.memory).collect();
     all.sort_by_key(|m| (&m.created, &m.id));
+    let claims: Vec<Claim> = all.iter().map(|m| Claim::of(m)).collect();
     let mut seen = Neighbours::default();
     for (at, newer) in all.iter().enumerate() {
         for older in seen.near(newer) {
-            if let Some(_clash) = clash(all[older], newer) {
+            if let Some(_clash) = between(&claims[older], &claims[at]) {
                 found.push((Fault::Conflict, [all[older].id.clone(), all[at].id.clone()].into()));
             }
         }

@@ -1,0 +1,427 @@
+//! From a summary to the words of a claim: which belong to the subject and slot, which are a value, what is left behind.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::claim::{Look, Part, Unit};
+use super::roles::{self, Role};
+use crate::text::amounts::measure;
+use crate::text::phrases::Clause;
+use crate::text::polarity::polarity;
+use crate::text::stems::stem;
+use crate::text::words::{fold, is_cjk, unify};
+
+/// Month and day: 9月1日.
+static DATE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("(?:[0-9]{4}年 ?)?([0-9]{1,2}) ?月 ?([0-9]{1,2}) ?[日号]").ok());
+
+/// What was read.
+#[derive(Default)]
+pub(super) struct Read {
+    pub units: Vec<Unit>,
+    pub left: Vec<Unit>,
+    pub parts: Vec<Part>,
+    pub changed: bool,
+    pub also: bool,
+}
+
+/// A piece of the text: a word with what can stand inside one, a run of CJK letters, a mark.
+#[derive(Debug, PartialEq, Eq)]
+enum Piece {
+    Word(String),
+    Letters(Vec<char>),
+    Mark(char),
+}
+
+/// Takes a claim apart.
+pub(super) fn read(head: &str) -> Read {
+    let mut reader = Reader { wide: head.chars().any(is_cjk), first: true, ..Reader::default() };
+    let text = DATE.as_ref().map_or_else(|| unify(head), |date| date.replace_all(&unify(head), " 0-$1-$2 ").into_owned());
+    for clause in clauses(&text) {
+        reader.clause(clause);
+    }
+    reader.finish()
+}
+
+/// Clauses: cut at marks, not inside numbers.
+fn clauses(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut from = 0;
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, c)) = letters.next() {
+        let next = letters.peek().map(|(_, n)| *n);
+        let ends = matches!(c, ';' | '(' | ')' | '!' | '?' | '。' | '、' | '\n')
+            || matches!(c, ',' | '.') && next.is_none_or(|n| n.is_whitespace() || is_cjk(n))
+            || c == '-' && next.is_some_and(char::is_whitespace);
+        if ends {
+            out.push(text[from..at + c.len_utf8()].trim());
+            from = at + c.len_utf8();
+        }
+    }
+    out.push(text[from..].trim());
+    out.retain(|clause| clause.chars().any(char::is_alphanumeric));
+    out
+}
+
+fn pieces(clause: &str) -> Vec<Piece> {
+    let mut out: Vec<Piece> = Vec::new();
+    let letters: Vec<char> = clause.chars().collect();
+    let mut at = 0;
+    while let Some(c) = letters.get(at).copied() {
+        if is_cjk(c) {
+            let run: Vec<char> = letters.iter().skip(at).copied().take_while(|c| is_cjk(*c)).collect();
+            at += run.len();
+            out.push(Piece::Letters(run));
+        } else if c.is_alphanumeric() || c == '\'' {
+            let inner = |i: usize| {
+                let inside = matches!(letters[i], '_' | '-' | '.' | '/' | ':' | '\'' | ',' | '@');
+                inside && letters.get(i + 1).is_some_and(|n| n.is_alphanumeric() && !is_cjk(*n))
+            };
+            let from = at;
+            while at < letters.len() && (letters[at].is_alphanumeric() && !is_cjk(letters[at]) || inner(at) || matches!(letters[at], '+' | '#' | '%')) {
+                at += 1;
+            }
+            at = at.max(from + 1);
+            out.push(Piece::Word(letters[from..at].iter().collect()));
+        } else {
+            if !c.is_whitespace() {
+                out.push(Piece::Mark(c));
+            }
+            at += 1;
+        }
+    }
+    out
+}
+
+/// What opened a value, and how many words ago.
+#[derive(Clone)]
+struct Open {
+    by: String,
+    words: usize,
+    names_only: bool,
+}
+
+#[derive(Default)]
+struct Reader {
+    out: Read,
+    /// Whether the claim has CJK letters: then a Latin word is a name.
+    wide: bool,
+    /// Before the first word: a capital there means nothing.
+    first: bool,
+    phrase: usize,
+    at: usize,
+    open: Option<Open>,
+    /// What follows is left behind: how many words yet.
+    leaving: usize,
+    /// Words of the clause, where it began, and whether it says that its words no longer hold.
+    start: usize,
+    gone: bool,
+    /// Words of the clause that would be left behind if the clause speaks of a change.
+    from: Vec<Unit>,
+    gone_clauses: Vec<(usize, bool)>,
+}
+
+/// Words that may follow what opens a value and be its beginning: "in the plain format".
+const REACH: usize = 2;
+/// Most words that are left behind at once.
+const LEFT: usize = 3;
+
+impl Reader {
+    fn clause(&mut self, text: &str) {
+        let part = Clause { text: fold(text), question: text.ends_with('?') };
+        (self.start, self.gone, self.open, self.leaving) = (self.out.units.len(), false, None, 0);
+        self.from.clear();
+        self.phrase += 1;
+        let changed = std::mem::take(&mut self.out.changed);
+        let pieces = pieces(text);
+        let words: Vec<String> = pieces.iter().map(|p| if let Piece::Word(w) = p { w.to_lowercase() } else { String::new() }).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        // Pieces, and letters of the next piece, that were read with the one before.
+        let (mut skip, mut letters) = (0, 0);
+        let contrast = self.at > 0;
+        for (at, piece) in pieces.iter().enumerate() {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            match piece {
+                // A colon opens what it announces; other marks end a phrase.
+                Piece::Mark(':') => self.opens(":", false),
+                Piece::Mark(_) => {}
+                Piece::Letters(run) => self.letters(run.get(std::mem::take(&mut letters)..).unwrap_or_default(), &words, at),
+                Piece::Word(word) => {
+                    let rest = words.get(at..).unwrap_or_default();
+                    if let Some((number, rest)) = number_of(rest.first().copied().unwrap_or_default()) {
+                        let next = match pieces.get(at + 1) {
+                            Some(Piece::Word(next)) => next.to_lowercase(),
+                            Some(Piece::Letters(run)) => run.iter().take(3).collect(),
+                            _ => String::new(),
+                        };
+                        let found = measure(if rest.is_empty() { &next } else { rest });
+                        if let Some((_, _, n)) = found.filter(|_| rest.is_empty()) {
+                            match pieces.get(at + 1) {
+                                Some(Piece::Word(_)) => skip = 1,
+                                _ => letters = next.get(..n).unwrap_or_default().chars().count(),
+                            }
+                        }
+                        self.first = false;
+                        let unit = found.map_or("", |(unit, ..)| unit);
+                        self.push(&format!("{number}{unit}"), Look::Number(found.map(|(_, dimension, _)| dimension)));
+                    } else if let Some((role, n)) = roles::of_phrase(rest) {
+                        self.role(role, rest.first().copied().unwrap_or_default(), rest.get(1).copied().unwrap_or_default());
+                        skip = n - 1;
+                    } else if contrast && at == 0 && *word == "not" {
+                        self.role(Role::Leaves, "not", "");
+                    } else {
+                        self.word(word, rest.get(1).copied().unwrap_or_default());
+                    }
+                }
+            }
+        }
+        if !self.out.changed {
+            // "from" without a change opens a value.
+            for unit in &mut self.from {
+                if unit.look == Look::Plain {
+                    unit.look = Look::Value("from".to_owned());
+                }
+            }
+            self.out.units.append(&mut self.from);
+        }
+        self.out.left.append(&mut self.from);
+        self.out.changed |= changed;
+        let sign = polarity(&part);
+        let odd = (sign.denials + sign.removals) % 2 == 1;
+        self.gone_clauses.push((self.at, self.gone || odd));
+        let units = self.out.units.iter().skip(self.start).chain(self.out.left.iter().filter(|u| u.clause == self.at)).cloned().collect();
+        self.out.parts.push(Part { units, clause: part, sign });
+        self.at += 1;
+        self.first = self.out.units.is_empty();
+    }
+
+    /// Beside a clause that affirms, one that denies names what is left behind.
+    fn finish(mut self) -> Read {
+        let (denied, affirmed): (Vec<_>, Vec<_>) = self.gone_clauses.iter().partition(|(_, gone)| *gone);
+        if !affirmed.is_empty() {
+            for (clause, _) in denied {
+                let here: Vec<Unit> = self.out.units.iter().filter(|u| u.clause == clause).cloned().collect();
+                self.out.units.retain(|u| u.clause != clause || u.look == Look::Plain);
+                self.out.changed |= !here.is_empty() && clause > 0;
+                self.out.left.extend(here);
+            }
+        }
+        self.out
+    }
+
+    fn opens(&mut self, by: &str, names_only: bool) {
+        self.phrase += 1;
+        self.leaving = 0;
+        self.open = Some(Open { by: by.to_owned(), words: 0, names_only });
+    }
+
+    fn role(&mut self, role: Role, word: &str, next: &str) {
+        match role {
+            Role::Glue => {}
+            Role::Sign => self.phrase += 1,
+            Role::Copula => {
+                self.to_subject();
+                if next == "the" {
+                    self.to_value(word);
+                }
+                self.opens(word, true);
+            }
+            Role::Opens => {
+                if word == "是" && next.contains('的') {
+                    self.to_value(word);
+                }
+                self.opens(word, false);
+            }
+            Role::Uses => self.opens(word, false),
+            Role::Subject => {
+                self.phrase += 1;
+                self.open = None;
+                self.leaving = 0;
+            }
+            Role::Changes => {
+                self.out.changed = true;
+                self.phrase += 1;
+                self.leaving = 0;
+                if word.chars().any(is_cjk) {
+                    self.opens(word, false);
+                }
+            }
+            Role::Leaves => {
+                self.out.changed = true;
+                self.leaving = LEFT;
+            }
+            Role::From => {
+                self.phrase += 1;
+                self.leaving = LEFT;
+                self.open = None;
+            }
+            Role::Gone => self.gone = true,
+            Role::Also => self.out.also = true,
+            Role::Owns => {
+                self.to_value("(owns)");
+                self.phrase += 1;
+                self.leaving = 0;
+                self.push("(owns)", Look::Plain);
+                self.open = Some(Open { by: "(owns)".to_owned(), words: 0, names_only: true });
+            }
+        }
+    }
+
+    /// Before the verb stands the subject, whatever it looks like.
+    fn to_subject(&mut self) {
+        for unit in self.out.units.iter_mut().skip(self.start).filter(|u| matches!(u.look, Look::Name | Look::Value(_))) {
+            unit.look = Look::Plain;
+        }
+    }
+
+    /// Before "is the …", 是…的 and a verb of owning stands the value, if it is one word.
+    fn to_value(&mut self, by: &str) {
+        let start = self.start;
+        let before = self.out.units.get_mut(start..).unwrap_or_default();
+        let name = before.len() == 1 || before.len() <= 3 && before.iter().all(|u| u.text.chars().all(is_cjk));
+        for unit in before.iter_mut().filter(|u| name && u.look == Look::Plain) {
+            unit.look = if unit.text.chars().all(is_cjk) { Look::Value(by.to_owned()) } else { Look::Name };
+        }
+    }
+
+    fn word(&mut self, word: &str, next: &str) {
+        let lower = word.to_lowercase();
+        if let Some(look) = look_of(&lower, next) {
+            self.first = false;
+            return self.push(if look == Look::Day { lower.trim_end_matches('s') } else { &lower }, look);
+        }
+        if let Some(role) = roles::of_word(&lower) {
+            return self.role(role, &lower, next);
+        }
+        if lower.ends_with("n't") {
+            return self.role(Role::Sign, &lower, next);
+        }
+        let coded = lower.contains(['_', '.', '@', '+', '#']) || lower.chars().any(|c| c.is_ascii_digit());
+        let named = self.wide || (word.starts_with(char::is_uppercase) && !(self.first || self.out.units.len() == self.start && self.at == 0));
+        self.first = false;
+        for piece in lower.split('-').filter(|p| !p.is_empty()) {
+            let look = if coded || named { Look::Name } else { self.place(piece) };
+            self.push(&stem(piece.trim_end_matches("'s")), look);
+        }
+    }
+
+    /// A word in the place of a value, or of the subject. Behind a copula a verb form is no value, and opens none.
+    fn place(&mut self, _word: &str) -> Look {
+        match &self.open {
+            Some(open) if open.words < REACH && !open.names_only => Look::Value(open.by.clone()),
+            _ => Look::Plain,
+        }
+    }
+
+    fn push(&mut self, text: &str, look: Look) {
+        let unit = Unit { text: text.to_owned(), look, phrase: self.phrase, clause: self.at };
+        if let Some(open) = &mut self.open {
+            open.words += 1;
+        }
+        if self.leaving > 0 {
+            self.leaving -= 1;
+            self.from.push(unit);
+        } else {
+            self.out.units.push(unit);
+        }
+    }
+
+    fn letters(&mut self, run: &[char], words: &[&str], piece: usize) {
+        let after_number = piece.checked_sub(1).and_then(|b| words.get(b)).is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit()));
+        let mut at = 0;
+        self.first = false;
+        while let Some(rest) = run.get(at..).filter(|r| !r.is_empty()) {
+            if let Some((look, n, text)) = wide_value(rest, at.checked_sub(1).and_then(|b| run.get(b)).copied(), after_number && at == 0) {
+                self.push(&text, look);
+                at += n;
+                continue;
+            }
+            match roles::of_letters(rest) {
+                Some((Some(role), n)) => {
+                    let word: String = rest.iter().take(n).collect();
+                    self.role(role, &word, &rest.iter().skip(n).collect::<String>());
+                    at += n;
+                }
+                other => {
+                    let n = other.map_or(1, |(_, n)| n);
+                    for c in rest.iter().take(n) {
+                        let look = match &self.open {
+                            Some(open) if open.words < REACH => Look::Value(open.by.clone()),
+                            _ => Look::Plain,
+                        };
+                        self.push(&c.to_string(), look);
+                    }
+                    at += n;
+                }
+            }
+        }
+    }
+}
+
+/// Digits with what stands behind them in the word: a version may begin with v.
+fn number_of(word: &str) -> Option<(String, &str)> {
+    let digits = word.strip_prefix('v').unwrap_or(word);
+    let end = digits.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(digits.len());
+    let (number, rest) = digits.split_at(end);
+    let plain = number.starts_with(|c: char| c.is_ascii_digit()) && (rest.is_empty() || measure(rest).is_some_and(|(.., n)| n == rest.len()));
+    plain.then(|| (number.replace(',', ""), rest))
+}
+
+/// The look of a word that is a value by itself.
+fn look_of(word: &str, next: &str) -> Option<Look> {
+    const DAYS: &[&str] = &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    const COUNTS: &[&str] = &["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    let digits = |c: char| c.is_ascii_digit();
+    let number = word.strip_prefix('v').unwrap_or(word);
+    if DAYS.contains(&word.trim_end_matches('s')) {
+        return Some(Look::Day);
+    }
+    if COUNTS.contains(&word) || word == "one" && !next.is_empty() && roles::of_word(next).is_none() {
+        return Some(Look::Number(None));
+    }
+    if word.contains('/') {
+        return Some(Look::Path);
+    }
+    if !number.starts_with(digits) {
+        return None;
+    }
+    let parts: Vec<&str> = number.split('-').collect();
+    if parts.len() == 3 && parts.iter().all(|p| p.chars().all(digits)) {
+        return Some(Look::Date);
+    }
+    if number.contains(':') && number.chars().all(|c| digits(c) || c == ':') {
+        return Some(Look::Time);
+    }
+    Some(Look::Name)
+}
+
+/// A day, a date or a counted number at the beginning of CJK letters; with its length and its spelling.
+fn wide_value(rest: &[char], before: Option<char>, after_number: bool) -> Option<(Look, usize, String)> {
+    const NUMERALS: &str = "零一二两三四五六七八九十百千万半";
+    const COUNTERS: &str = "个次天台条人份副周月年小分秒倍层种行位件名遍";
+    let text: String = rest.iter().take(4).collect();
+    for (n, names) in [(2, ["周", "週"]), (3, ["星期", "礼拜"])] {
+        let day = names.iter().find_map(|name| text.strip_prefix(name)).and_then(|t| t.chars().next());
+        if let Some(day) = day.filter(|d| "一二三四五六日天".contains(*d)) {
+            return Some((Look::Day, n, day.to_string()));
+        }
+    }
+    if let Some(day) = text.chars().next().filter(|d| "月火水木金土日월화수목금토일".contains(*d)) {
+        if text.chars().skip(1).take(2).eq("요일".chars()) {
+            return Some((Look::Day, 3, day.to_string()));
+        }
+        if text.chars().nth(1) == Some('曜') {
+            return Some((Look::Day, 2, day.to_string()));
+        }
+    }
+    if after_number {
+        return None;
+    }
+    let run = rest.iter().take_while(|c| NUMERALS.contains(**c)).count();
+    let counted = rest.get(run).is_some_and(|c| COUNTERS.contains(*c));
+    let free = !before.is_some_and(|c| "统第唯周期拜万之同".contains(c));
+    (run > 0 && counted && free).then(|| (Look::Number(None), run, rest.iter().take(run).collect::<String>().replace('两', "二")))
+}
