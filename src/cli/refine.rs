@@ -285,6 +285,7 @@ fn verb(kind: &lint::Kind) -> &'static str {
         lint::Kind::Lapse => "mark as lapsed",
         lint::Kind::SetUntil { .. } => "set an end",
         lint::Kind::Conflict => "flag as a conflict",
+        lint::Kind::Finish { .. } => "mark as done",
         lint::Kind::Question { .. } | lint::Kind::Doubt { .. } => "question",
     }
 }
@@ -297,6 +298,7 @@ fn json_of(snapshot: &Snapshot, proposal: &Proposal) -> Value {
         lint::Kind::SetUntil { day } => row["until_date"] = day.as_str().into(),
         lint::Kind::Doubt { question } => row["question"] = question.as_str().into(),
         lint::Kind::Question { ask } => row["question"] = ask.words(words::Language::English).into(),
+        lint::Kind::Finish { todo } => row["todo"] = todo.as_str().into(),
         lint::Kind::Lapse | lint::Kind::Conflict => {}
     }
     row["summaries"] = summaries(snapshot, proposal).iter().map(|m| Value::from(m.summary.as_str())).collect::<Vec<_>>().into();

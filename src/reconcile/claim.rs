@@ -117,8 +117,8 @@ const PLACES: &[(&str, &[&str])] = &[
 pub(super) enum Look {
     /// A word of the subject or the slot.
     Plain,
-    /// A word in the place of a value, behind this opening word.
-    Value(String),
+    /// A word in the place of a value.
+    Value,
     /// Looks like a name and stands where a value stands.
     Name,
     /// A number, and what it measures.
@@ -139,6 +139,8 @@ pub(super) struct Unit {
     /// Stem, or one CJK letter.
     pub text: String,
     pub look: Look,
+    /// What opened the place of a value.
+    pub by: String,
     /// Words between two small words have the same number.
     pub phrase: usize,
     pub clause: usize,
@@ -166,8 +168,10 @@ pub struct Claim {
     /// What no longer holds, as the claim says.
     pub(super) left: Vec<Unit>,
     pub(super) parts: Vec<Part>,
-    /// Whether it says that something changed.
+    /// Whether its words say that something changed.
     pub(super) changed: bool,
+    /// Whether they do, or the user's words behind it.
+    pub(super) said_changed: bool,
     /// Whether it says one more thing, beside what is there.
     pub(super) also: bool,
     places: BTreeSet<&'static str>,
@@ -179,15 +183,17 @@ impl Claim {
     pub fn of(memory: &Memory) -> Self {
         let head = head_of(&memory.summary);
         let folded = fold(&head);
+        let outside = exact(&head).iter().filter(|t| t.contains('/')).fold(folded.clone(), |text, path| text.replace(path.as_str(), " "));
         let read = units::read(&head);
         Self {
             summary: memory.summary.clone(),
             kind: memory.kind,
             state: memory.state,
             scope: scope_of(memory),
-            places: PLACES.iter().filter(|(_, names)| has_any(&folded, names)).map(|(place, _)| *place).collect(),
+            places: PLACES.iter().filter(|(_, names)| has_any(&outside, names)).map(|(place, _)| *place).collect(),
             paths: paths_of(&folded),
-            changed: read.changed || says_change(memory),
+            changed: read.changed || has_any(&fold(&memory.summary), CHANGED),
+            said_changed: read.changed || says_change(memory),
             units: read.units,
             left: read.left,
             parts: read.parts,
@@ -210,15 +216,12 @@ fn head_of(summary: &str) -> String {
     folded.get(..at).unwrap_or_default().to_owned()
 }
 
-/// Folders that a claim is about: at its beginning, or behind in, for, under, 在.
+/// Folders that a claim is about: at its beginning, or behind "for".
 fn paths_of(folded: &str) -> BTreeSet<String> {
     let paths = exact(folded).into_iter().filter(|t| t.contains('/') && !t.contains("://"));
     let about = |path: &String| {
-        let Some(at) = folded.find(path.as_str()) else { return false };
-        let before = folded.get(..at).unwrap_or_default().trim_end();
-        before.is_empty()
-            || ["in", "for", "under", "inside", "within"].iter().any(|w| before.split(' ').next_back() == Some(w))
-            || before.ends_with('在')
+        let before = folded.find(path.as_str()).and_then(|at| folded.get(..at)).unwrap_or_default().trim_end();
+        matches!(before, "" | "in" | "under" | "inside" | "within" | "在") || before.ends_with(" for")
     };
     paths.filter(about).collect()
 }

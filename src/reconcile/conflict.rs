@@ -11,7 +11,7 @@ use super::duplicate::alike;
 use super::roles;
 use crate::model::{Kind, Memory, State};
 use crate::text::phrases::{has_any, without};
-use crate::text::polarity::{agree, common_limits, polarity, polarity_without};
+use crate::text::polarity::{agree, common_limits, common_marks, polarity, polarity_without};
 use crate::text::words::{fold, is_cjk};
 
 /// Two memories that disagree.
@@ -47,10 +47,10 @@ pub fn between(older: &Claim, newer: &Claim) -> Option<Clash> {
     if older.state == State::Rejected || newer.state == State::Rejected {
         return turned_down(older, newer);
     }
-    let found = other_value(older, newer).or_else(|| left_behind(older, newer)).or_else(|| opposite(older, newer));
+    let found = other_value(older, newer, &newer.units).or_else(|| in_one_clause(older, newer)).or_else(|| left_behind(older, newer)).or_else(|| opposite(older, newer));
     let (reason, same_slot) = found?;
     let same = alike(&older.summary, &newer.summary);
-    (!same).then_some(Clash { reason, changed: newer.changed, same_slot })
+    (!same).then_some(Clash { reason, changed: newer.said_changed, same_slot })
 }
 
 /// Which pairs can disagree at all: both hold, or one was turned down; a todo only with a todo or a decision about it.
@@ -70,11 +70,13 @@ struct Rest<'a> {
     shared: usize,
     /// Whether they are enough to be a subject: a word, or two CJK letters.
     enough: bool,
+    /// Whether one of them is a value or a name.
+    named: bool,
 }
 
 impl<'a> Rest<'a> {
     fn of(units: &'a [Unit], other: &[Unit]) -> Self {
-        let mut rest = Self { subject: Vec::new(), values: Vec::new(), shared: 0, enough: false };
+        let mut rest = Self { subject: Vec::new(), values: Vec::new(), shared: 0, enough: false, named: false };
         let mut letters = 0;
         // Words behind one that is in the place of a value belong to it, as far as they differ.
         let mut value: Option<(usize, usize)> = None;
@@ -82,13 +84,18 @@ impl<'a> Rest<'a> {
             if other.iter().any(|o| near(unit, o)) {
                 rest.shared += 1;
                 letters += usize::from(unit.text.chars().all(is_cjk));
-                rest.enough |= !unit.text.chars().all(is_cjk) || letters > 1;
+                rest.enough |= letters > 1 || unit.text.starts_with(|c: char| c.is_alphanumeric() && !is_cjk(c));
+                rest.named |= unit.look != Look::Plain || other.iter().any(|o| near(unit, o) && o.look != Look::Plain);
                 continue;
             }
             let goes_on = value == Some((at, unit.phrase));
             match &unit.look {
                 Look::Plain if !goes_on => rest.subject.push(unit),
-                Look::Plain | Look::Value(_) => {
+                Look::Plain | Look::Value => {
+                    value = Some((at + 1, unit.phrase));
+                    rest.values.push(unit);
+                }
+                Look::Name => {
                     value = Some((at + 1, unit.phrase));
                     rest.values.push(unit);
                 }
@@ -105,18 +112,22 @@ fn near(a: &Unit, b: &Unit) -> bool {
     if x == y {
         return true;
     }
-    let words = |u: &Unit| matches!(u.look, Look::Plain | Look::Value(_)) && u.text.bytes().all(|c| c.is_ascii_lowercase());
+    if a.text.contains('-') && a.text.split(['-', '.']).any(|part| part == b.text) {
+        return true;
+    }
+    let words = |u: &Unit| matches!(u.look, Look::Plain | Look::Value) && u.text.bytes().all(|c| c.is_ascii_lowercase());
     if x.len() < 4 || !words(a) || !words(b) {
         return false;
     }
     let common = x.bytes().zip(y.bytes()).take_while(|(p, q)| p == q).count();
-    common >= x.len().min(7) || y.strip_prefix("re") == Some(x)
+    common >= x.len().min(7) || y.strip_prefix("re").is_some_and(|y| y.len() > 3 && x.starts_with(y))
 }
 
 /// Another value in the same slot: nothing else differs on both sides.
-fn other_value(a: &Claim, b: &Claim) -> Option<(String, bool)> {
-    let (x, y) = (Rest::of(&a.units, &b.units), Rest::of(&b.units, &a.units));
-    if a.also || b.also || !x.enough || !enough(&x, &y, a, b, SHARED) {
+fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<(String, bool)> {
+    let (x, y) = (Rest::of(&a.units, units), Rest::of(units, &a.units));
+    let (m, n) = (a.units.len() - x.values.len(), units.len() - y.values.len());
+    if a.also || b.also || !x.enough || (x.shared.min(y.shared) as f64) < SHARED * m.min(n) as f64 {
         return None;
     }
     if let Some((mine, theirs)) = roles::opposites(&fold(&a.head), &fold(&b.head)) {
@@ -128,24 +139,46 @@ fn other_value(a: &Claim, b: &Claim) -> Option<(String, bool)> {
     if !x.subject.is_empty() && !y.subject.is_empty() || denies(a) || denies(b) {
         return None;
     }
-    let changed = b.changed || a.changed;
+    let old_value = |u: &Unit| u.look != Look::Plain && a.units.iter().any(|o| near(o, u));
+    if !b.left.is_empty() && !b.left.iter().any(old_value) {
+        // It says what it leaves behind, and that is something else.
+        return None;
+    }
+    let frame = Frame { changed: a.changed || b.changed, rest_is_same: x.subject.is_empty() && y.subject.is_empty() };
     let pairs = || x.values.iter().flat_map(|v| y.values.iter().map(move |w| (*v, *w)));
-    let (v, w) = pairs().find(|(v, w)| comparable_values(v, w, changed))?;
+    let (v, w) = pairs().find(|(v, w)| frame.comparable(v, w))?;
     Some((format!("{}: {} in one, {} in the other", shared(a, b), v.text, w.text), true))
 }
 
-/// Whether enough of the shorter claim is in the other one.
-fn enough(x: &Rest, y: &Rest, a: &Claim, b: &Claim, share: f64) -> bool {
-    let (m, n) = (a.units.len() - x.values.len(), b.units.len() - y.values.len());
-    x.shared.min(y.shared) as f64 >= share * m.min(n) as f64
+/// [`other_value`] in the first clause of the newer claim, whatever it says beside.
+fn in_one_clause(a: &Claim, b: &Claim) -> Option<(String, bool)> {
+    let first = b.units.iter().take_while(|u| u.clause == 0).count();
+    if first == b.units.len() || !b.changed {
+        return None;
+    }
+    other_value(a, b, b.units.get(..first)?)
 }
 
-fn comparable_values(v: &Unit, w: &Unit, changed: bool) -> bool {
-    match (&v.look, &w.look) {
-        (Look::Value(x), Look::Value(y)) => x == y || changed,
-        (Look::Name, Look::Value(_)) | (Look::Value(_), Look::Name) => true,
-        (Look::Plain, _) | (_, Look::Plain) => false,
-        (x, y) => x == y,
+/// What is known about two claims when their values are compared.
+struct Frame {
+    changed: bool,
+    rest_is_same: bool,
+}
+
+impl Frame {
+    /// Whether two values can be of one slot: of one look, and opened by the same word unless the rest tells that it is one.
+    fn comparable(&self, v: &Unit, w: &Unit) -> bool {
+        let told = self.changed || v.by == w.by;
+        let wide = |u: &Unit| u.text.chars().all(is_cjk);
+        match (&v.look, &w.look) {
+            (Look::Plain, _) | (_, Look::Plain) => false,
+            (Look::Name | Look::Value, Look::Name | Look::Value) if wide(v) != wide(w) => self.rest_is_same,
+            (Look::Name, Look::Name) => told || self.rest_is_same,
+            (Look::Name | Look::Value, Look::Name | Look::Value) => told,
+            (Look::Number(None), Look::Number(None)) if v.by.starts_with('#') || w.by.starts_with('#') => v.by == w.by,
+            (Look::Number(None), Look::Number(None)) => told || self.rest_is_same,
+            (x, y) => x == y,
+        }
     }
 }
 
@@ -153,11 +186,13 @@ fn comparable_values(v: &Unit, w: &Unit, changed: bool) -> bool {
 fn left_behind(a: &Claim, b: &Claim) -> Option<(String, bool)> {
     let leaves = |x: &Claim, y: &Claim| {
         let left = |u: &&Unit| x.left.iter().any(|l| near(l, u));
-        let value = y.units.iter().find(|u| left(u) && u.look != Look::Plain && !x.units.iter().any(|o| near(o, u)))?;
+        let gone = |u: &&Unit| left(u) && !x.units.iter().any(|o| near(o, u));
+        let value = y.units.iter().find(|u| gone(u) && u.look != Look::Plain);
+        let value = value.or_else(|| y.units.iter().filter(gone).nth(1))?;
         let rest: Vec<Unit> = y.units.iter().filter(|u| !left(u)).cloned().collect();
         let (p, q) = (Rest::of(&rest, &x.units), Rest::of(&x.units, &rest));
         let (m, n) = (rest.len() - p.values.len(), x.units.len() - q.values.len());
-        let about = p.enough && p.shared.min(q.shared) as f64 >= SHARED_LEFT * m.min(n) as f64;
+        let about = p.named || p.enough && p.shared.min(q.shared) as f64 >= SHARED_LEFT * m.min(n) as f64;
         about.then(|| (format!("{}: {} no longer", shared(a, b), value.text), p.subject.is_empty() || q.subject.is_empty()))
     };
     leaves(b, a).or_else(|| leaves(a, b))
@@ -181,7 +216,8 @@ fn disagree(x: &Part, y: &Part) -> bool {
     if !agree(x.sign, y.sign) || keeps_and_removes(x, y) {
         return true;
     }
-    let common = common_limits(&x.clause.text, &y.clause.text);
+    let mut common = common_limits(&x.clause.text, &y.clause.text);
+    common.extend(common_marks(&x.clause.text, &y.clause.text));
     !common.is_empty() && !agree(polarity_without(&x.clause, &common), polarity_without(&y.clause, &common))
 }
 
@@ -237,7 +273,7 @@ fn turned_down(older: &Claim, newer: &Claim) -> Option<Clash> {
     let held = topic_of(&taken.head);
     (option.len() >= 2 && option.is_subset(&held)).then(|| Clash {
         reason: format!("{} was turned down in one and holds in the other", option.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")),
-        changed: newer.changed,
+        changed: newer.said_changed,
         same_slot: true,
     })
 }

@@ -11,6 +11,7 @@ use regex::Regex;
 use sha2::{Digest, Sha256};
 
 use super::duplicate::{LEAST_SIMILAR, same};
+use super::standing;
 use crate::model::{Change, Id, Layer, Memory, Relation, RelationType, State, Validity};
 use crate::store::Snapshot;
 use crate::text::words;
@@ -37,6 +38,11 @@ pub enum Kind {
     },
     /// They cannot both be followed: flag them, a person decides.
     Conflict,
+    /// An open todo that another entry says is done.
+    Finish {
+        /// The todo.
+        todo: Id,
+    },
     /// Only its owner can say it better: a question in the model's words.
     Doubt {
         /// What to ask.
@@ -88,7 +94,7 @@ pub struct Proposal {
     pub reason: Cow<'static, str>,
 }
 
-/// What could be said better, by entry in the order of ids, duplicates last.
+/// What could be said better, by entry in the order of ids; then duplicates, pairs that disagree, and todos that are done.
 pub fn lint(snapshot: &Snapshot, today: &str) -> Vec<Proposal> {
     let mut memories: Vec<&Memory> = snapshot.entries.iter().map(|e| &e.memory).filter(|m| m.state == State::Valid).collect();
     memories.sort_by_key(|m| &m.id);
@@ -110,6 +116,8 @@ pub fn lint(snapshot: &Snapshot, today: &str) -> Vec<Proposal> {
         proposals.extend(about_one(memory, today));
     }
     proposals.extend(duplicates(&clean));
+    proposals.extend(standing::conflicts(snapshot, &clean));
+    proposals.extend(standing::finished(snapshot));
     proposals
 }
 
@@ -145,6 +153,7 @@ pub(super) fn proposal(memories: &[&Memory], kind: Kind, reason: impl Into<Cow<'
         Kind::Lapse => "lapse",
         Kind::SetUntil { .. } => "until",
         Kind::Conflict => "conflict",
+        Kind::Finish { .. } => "finish",
         Kind::Doubt { .. } => "doubt",
         Kind::Question { ask: Ask::Vague } => "vague",
         Kind::Question { ask: Ask::TooLong } => "long",
@@ -194,11 +203,12 @@ fn named_end(summary: &str) -> Option<String> {
         Regex::new(concat!(
             r"(?i)(?:\b(?:until|till|through|valid to|expires(?: on)?)\s+|(?:有效期(?:到|至)|截止到?|截至|直到|保留到|冻结到|持续到)\s*)",
             r"([0-9]{4})(?:-|/|年\s*)([0-9]{1,2})(?:-|/|月\s*)([0-9]{1,2})",
+            r"|([0-9]{4})(?:-|/|年\s*)([0-9]{1,2})(?:-|/|月\s*)([0-9]{1,2})\s*日?\s*(?:到期|过期|失效)",
         ))
         .ok()
     });
     let found = pattern(&UNTIL)?.captures(summary)?;
-    let part = |i: usize| found.get(i)?.as_str().parse::<i16>().ok();
+    let part = |i: usize| found.get(i).or_else(|| found.get(i + 3))?.as_str().parse::<i16>().ok();
     let day = jiff::civil::Date::new(part(1)?, i8::try_from(part(2)?).ok()?, i8::try_from(part(3)?).ok()?).ok()?;
     Some(day.to_string())
 }
@@ -321,6 +331,10 @@ pub fn changes(snapshot: &Snapshot, proposal: &Proposal) -> Vec<Change> {
         Kind::Rewrite { summary } => amend(&|m| m.summary.clone_from(summary)),
         Kind::Lapse => amend(&|m| m.state = State::Lapsed),
         Kind::SetUntil { day } => amend(&|m| m.validity = Validity::Until(day.clone())),
+        Kind::Finish { todo } => {
+            let done = |m: &&Memory| m.id == *todo;
+            entries.iter().filter(|m| done(m)).map(|m| Change::Amend(Memory { state: State::Done, ..(*m).clone() })).collect()
+        }
         Kind::Question { .. } | Kind::Doubt { .. } => Vec::new(),
         Kind::Conflict => match entries.as_slice() {
             [older, newer] => vec![Change::Conflict {

@@ -15,6 +15,7 @@ pub mod neighbours;
 pub mod promote;
 pub mod proposals;
 mod roles;
+mod standing;
 mod todo;
 mod units;
 

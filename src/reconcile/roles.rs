@@ -42,17 +42,17 @@ const ENGLISH: &[(Role, &str)] = &[
     (
         Role::Glue,
         "a an the my our your its their his her this that these those i we you they he she it us me them and or so please just really \
-         very all any some each every own who what which how when where there here do does did has have had again still yet ok okay \
-         too only let need want keep set go get put run value back at least exactly about around note remember new as well",
+         very all any some each every who what which how when where there here do does did has have had again still yet ok okay \
+         too only let need want like keep set go get put run value back at least exactly about around note remember new as well",
     ),
     (Role::Copula, "is are was were be been being 'm 're"),
     (
         Role::Sign,
         "not no never none don't doesn't didn't cannot can't won't isn't aren't mustn't shouldn't can could may might must should will would shall always nothing \
-         stop avoid allow forbid reject ignore skip enable disable stay remain off on remove drop delete ban refuse",
+         stop avoid allow forbid reject ignore skip enable disable stay remain off remove drop delete ban refuse",
     ),
-    (Role::Opens, "in at to with by via through over as under onto into inside within after every"),
-    (Role::Uses, "use prefer like choose chose call name rather ask"),
+    (Role::Opens, "in on at to with by via through over as under onto into inside within after every"),
+    (Role::Uses, "use prefer choose chose call name rather ask"),
     (Role::Subject, "of for per against between before if than until since while"),
     (
         Role::Changes,
@@ -61,7 +61,7 @@ const ENGLISH: &[(Role, &str)] = &[
     ),
     (Role::Leaves, "replace"),
     (Role::From, "from"),
-    (Role::Gone, "out retired obsolete deprecated removed dropped gone"),
+    (Role::Gone, "old legacy existing out retired obsolete deprecated removed dropped gone"),
     (Role::Also, "also additionally another besides"),
     (Role::Owns, "own owner responsible responsibility maintain review approve handle lead"),
 ];
@@ -72,7 +72,7 @@ const PHRASES: &[(Role, &[&str])] = &[
     (Role::Changes, &["from now on", "from today", "as of", "any more", "anymore", "since"]),
     (Role::Also, &["as well as"]),
     (Role::Owns, &["took over", "take over", "takes over", "in charge", "looks after", "sign off", "signs off"]),
-    (Role::Glue, &["at most", "up to", "at least"]),
+    (Role::Glue, &["at most", "up to", "at least", "our own", "its own", "their own", "my own"]),
 ];
 
 /// Chinese, Japanese and Korean; the longest that fits is taken.
@@ -81,22 +81,22 @@ const WIDE: &[(Role, &str)] = &[
         Role::Glue,
         "的 了 吧 呢 啊 吗 就 都 请 要 会 将 已 已经 被 把 对 地 得 着 里 上 下 面 中 这 那 个 和 与 及 跟 我 我们 你 它 时间 数量 数 目录 一律 统一 \
          固定 需要 尽量 最多 最大 不超过 上限 每 各 之 再 更 还是 一点 尽 とは を が に で と の する した 은 는 이 가 을 를 에 의 습관 习惯 记住 注意 提醒一下 \
-         先 才 只 仅 最低 至少 约 大约 够",
+         给 暂 喜欢 偏好 하 지 다 한 고 先 才 只 仅 最低 至少 约 大约 够",
     ),
     (Role::Sign, "不 没 别 勿 未 无 不要 不能 不可以 不允许 不许 不准 禁止 可以 允许 能 必须 应该 应 停止 开启 关闭 启用 停用 打开 关掉 移除 去掉 删除 避免 ない ません 않 안 못"),
     (
         Role::Opens,
-        "用 使用 采用 由 归 是 为 叫 在 到 放 放在 存 存在 存到 写在 写到 跑在 落在 走 靠 找 问 交给 给 取自 来自 基于 は 로 으로",
+        "用 使用 采用 由 归 是 为 叫 在 到 放在 放到 存在 存到 写在 写到 跑在 落在 走 找 问 交给 取自 来自 基于 は 로 으로",
     ),
-    (Role::Uses, "选 选用 偏好 喜欢 想用"),
+    (Role::Uses, "选 选用 想用"),
     (
         Role::Changes,
-        "改 改成 改为 改用 改走 换 换成 换为 换到 变更为 调整为 迁到 迁移到 搬到 挪到 切到 切换到 升到 升级到 降到 降级到 调到 扩到 缩到 改到 推迟到 延期到 放宽到 缩短到 \
+        "改 改成 改为 改用 改走 换成 换为 换到 变更为 调整为 迁到 迁移到 搬到 挪到 切到 切换到 升到 升级到 降到 降级到 调到 扩到 缩到 改到 推迟到 延期到 放宽到 缩短到 \
          提高到 降低到 增加到 减少到 现在 以后 从今天起 从现在起 从今天 今后 に変更 に移行 へ移行 に切り替え 로 변경 으로 변경 로 전환",
     ),
     (Role::Leaves, "不再用 不再 弃用 取代 代替 替换 而不是 而非 别用 别再用 不用 放弃"),
     (Role::From, "从 から 에서"),
-    (Role::Gone, "作废 下线 废弃 停用 淘汰 廃止 폐기"),
+    (Role::Gone, "旧 作废 下线 废弃 停用 淘汰 廃止 폐기"),
     (Role::Also, "也 还 另外 同时 外加 も 도"),
     (Role::Owns, "负责 负责人 接口人 维护 审核 批准 管 担当 담당"),
 ];
@@ -106,7 +106,7 @@ const WHOLE: &str = "用户 用例 用途 用量 用法 作用 费用 应用 通
      作为 选项 选择 筛选 可靠 正在 在线 在途 到期 收到 得到 遇到 到底 库存 缓存 内存 保存 存储 存档 开放 释放 管理 管道 主管 上海 上报 上线 上传 下载 下单 上下文 中文 中继 中间 \
      地址 地图 面板 页面 界面 面单 前面 得分 对账 对象 对比 对话 会话 会员 会议 数据 数字 数组 未来 更新 更改 不同 不变 能力 功能 性能 可能 智能 只读 仅供 先后 人才 给定 叫号 \
      走查 要求 重要 主要 要点 目的 的确 我方 个人 个性 将来 改动 修改 和平 没有 这样 那样 换行 无法 无需 别名 级别 特别 类别 区别 识别 与否 已知 都市 请求 申请 请假 就绪 \
-     每周 时间戳 数据库 数据中心 参数 函数 整数 次数 行数 还原 归还 还款 打开 公开 开关 上游 下游 上限 下限 应急 响应 应答 适应 对应 供应 约定 约束 预约 合约";
+     时间戳 数据库 数据中心 参数 函数 整数 次数 行数 还原 归还 还款 打开 公开 开关 上游 下游 上限 下限 应急 响应 应答 适应 对应 供应 约定 约束 预约 合约";
 
 type Words = HashMap<String, Role>;
 

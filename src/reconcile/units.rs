@@ -99,6 +99,8 @@ struct Open {
     by: String,
     words: usize,
     names_only: bool,
+    /// By a verb of use: its object follows.
+    uses: bool,
 }
 
 #[derive(Default)]
@@ -121,8 +123,9 @@ struct Reader {
     gone_clauses: Vec<(usize, bool)>,
 }
 
-/// Words that may follow what opens a value and be its beginning: "in the plain format".
-const REACH: usize = 2;
+/// A value begins right behind what opens it, or one CJK letter later (小王, 小李).
+const REACH: usize = 1;
+const REACH_WIDE: usize = 2;
 /// Most words that are left behind at once.
 const LEFT: usize = 3;
 
@@ -146,7 +149,7 @@ impl Reader {
             }
             match piece {
                 // A colon opens what it announces; other marks end a phrase.
-                Piece::Mark(':') => self.opens(":", false),
+                Piece::Mark(':') if self.out.units.len() > self.start => self.opens(":", false),
                 Piece::Mark(_) => {}
                 Piece::Letters(run) => self.letters(run.get(std::mem::take(&mut letters)..).unwrap_or_default(), &words, at),
                 Piece::Word(word) => {
@@ -168,12 +171,12 @@ impl Reader {
                         let unit = found.map_or("", |(unit, ..)| unit);
                         self.push(&format!("{number}{unit}"), Look::Number(found.map(|(_, dimension, _)| dimension)));
                     } else if let Some((role, n)) = roles::of_phrase(rest) {
-                        self.role(role, rest.first().copied().unwrap_or_default(), rest.get(1).copied().unwrap_or_default());
+                        self.role(role, rest.first().copied().unwrap_or_default(), rest.get(n).copied().unwrap_or_default());
                         skip = n - 1;
                     } else if contrast && at == 0 && *word == "not" {
                         self.role(Role::Leaves, "not", "");
                     } else {
-                        self.word(word, rest.get(1).copied().unwrap_or_default());
+                        self.word(word, rest.get(1..).unwrap_or_default());
                     }
                 }
             }
@@ -182,7 +185,7 @@ impl Reader {
             // "from" without a change opens a value.
             for unit in &mut self.from {
                 if unit.look == Look::Plain {
-                    unit.look = Look::Value("from".to_owned());
+                    unit.look = Look::Value;
                 }
             }
             self.out.units.append(&mut self.from);
@@ -204,7 +207,7 @@ impl Reader {
         if !affirmed.is_empty() {
             for (clause, _) in denied {
                 let here: Vec<Unit> = self.out.units.iter().filter(|u| u.clause == clause).cloned().collect();
-                self.out.units.retain(|u| u.clause != clause || u.look == Look::Plain);
+                self.out.units.retain(|u| u.clause != clause || u.look == Look::Plain && here.len() > 1);
                 self.out.changed |= !here.is_empty() && clause > 0;
                 self.out.left.extend(here);
             }
@@ -215,7 +218,13 @@ impl Reader {
     fn opens(&mut self, by: &str, names_only: bool) {
         self.phrase += 1;
         self.leaving = 0;
-        self.open = Some(Open { by: by.to_owned(), words: 0, names_only });
+        self.open = Some(Open { by: by.to_owned(), words: 0, names_only, uses: false });
+    }
+
+    fn subject(&mut self) {
+        self.phrase += 1;
+        self.open = None;
+        self.leaving = 0;
     }
 
     fn role(&mut self, role: Role, word: &str, next: &str) {
@@ -225,27 +234,32 @@ impl Reader {
             Role::Copula => {
                 self.to_subject();
                 if next == "the" {
-                    self.to_value(word);
+                    self.to_value();
                 }
                 self.opens(word, true);
             }
+            // "Use it to format …": what follows is what it is for.
+            Role::Opens if word == "to" && self.open.as_ref().is_some_and(|open| open.uses) => self.subject(),
             Role::Opens => {
                 if word == "是" && next.contains('的') {
-                    self.to_value(word);
+                    self.to_value();
                 }
                 self.opens(word, false);
             }
-            Role::Uses => self.opens(word, false),
-            Role::Subject => {
-                self.phrase += 1;
-                self.open = None;
-                self.leaving = 0;
+            Role::Uses => {
+                self.opens(word, false);
+                if let Some(open) = &mut self.open {
+                    open.uses = true;
+                }
             }
+            Role::Subject => self.subject(),
+            // 改 before anything is named is a verb like others.
+            Role::Changes if word == "改" && self.out.units.len() == self.start => {}
             Role::Changes => {
                 self.out.changed = true;
                 self.phrase += 1;
                 self.leaving = 0;
-                if word.chars().any(is_cjk) {
+                if word.ends_with(['成', '为', '到', '用', '走', '改']) {
                     self.opens(word, false);
                 }
             }
@@ -261,39 +275,45 @@ impl Reader {
             Role::Gone => self.gone = true,
             Role::Also => self.out.also = true,
             Role::Owns => {
-                self.to_value("(owns)");
+                self.to_value();
                 self.phrase += 1;
                 self.leaving = 0;
                 self.push("(owns)", Look::Plain);
-                self.open = Some(Open { by: "(owns)".to_owned(), words: 0, names_only: true });
+                self.open = Some(Open { by: "(owns)".to_owned(), words: 0, names_only: true, uses: false });
             }
         }
     }
 
     /// Before the verb stands the subject, whatever it looks like.
     fn to_subject(&mut self) {
-        for unit in self.out.units.iter_mut().skip(self.start).filter(|u| matches!(u.look, Look::Name | Look::Value(_))) {
+        for unit in self.out.units.iter_mut().skip(self.start).filter(|u| matches!(u.look, Look::Name | Look::Value)) {
             unit.look = Look::Plain;
         }
     }
 
     /// Before "is the …", 是…的 and a verb of owning stands the value, if it is one word.
-    fn to_value(&mut self, by: &str) {
+    fn to_value(&mut self) {
         let start = self.start;
         let before = self.out.units.get_mut(start..).unwrap_or_default();
         let name = before.len() == 1 || before.len() <= 3 && before.iter().all(|u| u.text.chars().all(is_cjk));
         for unit in before.iter_mut().filter(|u| name && u.look == Look::Plain) {
-            unit.look = if unit.text.chars().all(is_cjk) { Look::Value(by.to_owned()) } else { Look::Name };
+            unit.look = if unit.text.chars().all(is_cjk) { Look::Value } else { Look::Name };
         }
     }
 
-    fn word(&mut self, word: &str, next: &str) {
+    fn word(&mut self, word: &str, rest: &[&str]) {
         let lower = word.to_lowercase();
+        let next = rest.first().copied().unwrap_or_default();
         if let Some(look) = look_of(&lower, next) {
             self.first = false;
             return self.push(if look == Look::Day { lower.trim_end_matches('s') } else { &lower }, look);
         }
-        if let Some(role) = roles::of_word(&lower) {
+        let role = roles::of_word(&lower).filter(|role| match role {
+            Role::Changes => tells_change(&lower, rest),
+            Role::Owns => !lower.trim_end_matches('s').ends_with("al"),
+            _ => true,
+        });
+        if let Some(role) = role {
             return self.role(role, &lower, next);
         }
         if lower.ends_with("n't") {
@@ -311,15 +331,28 @@ impl Reader {
     /// A word in the place of a value, or of the subject. Behind a copula a verb form is no value, and opens none.
     fn place(&mut self, _word: &str) -> Look {
         match &self.open {
-            Some(open) if open.words < REACH && !open.names_only => Look::Value(open.by.clone()),
+            Some(open) if open.words < REACH && !open.names_only => Look::Value,
             _ => Look::Plain,
         }
     }
 
     fn push(&mut self, text: &str, look: Look) {
-        let unit = Unit { text: text.to_owned(), look, phrase: self.phrase, clause: self.at };
-        if let Some(open) = &mut self.open {
-            open.words += 1;
+        let unit = Unit { text: text.to_owned(), look, by: String::new(), phrase: self.phrase, clause: self.at };
+        // "Node 22": a number behind a name is the name's.
+        let last = self.out.units.last().filter(|u| u.look == Look::Name && u.phrase + usize::from(self.wide) == unit.phrase);
+        let by = match (&unit.look, last) {
+            (Look::Number(None), Some(name)) => format!("#{}", name.text),
+            _ => self.open.as_ref().map(|open| open.by.clone()).unwrap_or_default(),
+        };
+        let unit = Unit { by, ..unit };
+        // Among CJK letters a value in other letters is whole.
+        match &mut self.open {
+            Some(_) if self.wide && !text.chars().all(is_cjk) => {
+                self.open = None;
+                self.phrase += 1;
+            }
+            Some(open) => open.words += 1,
+            None => {}
         }
         if self.leaving > 0 {
             self.leaving -= 1;
@@ -349,7 +382,7 @@ impl Reader {
                     let n = other.map_or(1, |(_, n)| n);
                     for c in rest.iter().take(n) {
                         let look = match &self.open {
-                            Some(open) if open.words < REACH => Look::Value(open.by.clone()),
+                            Some(open) if open.words < REACH_WIDE && !open.names_only => Look::Value,
                             _ => Look::Plain,
                         };
                         self.push(&c.to_string(), look);
@@ -359,6 +392,11 @@ impl Reader {
             }
         }
     }
+}
+
+/// Whether a verb of change says that something changed: in its past, or with what it goes to. "Before you change it" does not.
+fn tells_change(word: &str, rest: &[&str]) -> bool {
+    matches!(word, "now" | "since") || word.ends_with("ed") || rest.iter().any(|w| matches!(*w, "to" | "from" | "into"))
 }
 
 /// Digits with what stands behind them in the word: a version may begin with v.
@@ -379,7 +417,7 @@ fn look_of(word: &str, next: &str) -> Option<Look> {
     if DAYS.contains(&word.trim_end_matches('s')) {
         return Some(Look::Day);
     }
-    if COUNTS.contains(&word) || word == "one" && !next.is_empty() && roles::of_word(next).is_none() {
+    if COUNTS.contains(&word) || word == "one" && !next.is_empty() && roles::of_word(next).is_none_or(|role| role == Role::Owns) {
         return Some(Look::Number(None));
     }
     if word.contains('/') {
@@ -424,4 +462,17 @@ fn wide_value(rest: &[char], before: Option<char>, after_number: bool) -> Option
     let counted = rest.get(run).is_some_and(|c| COUNTERS.contains(*c));
     let free = !before.is_some_and(|c| "统第唯周期拜万之同".contains(c));
     (run > 0 && counted && free).then(|| (Look::Number(None), run, rest.iter().take(run).collect::<String>().replace('两', "二")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug() {
+        for text in ["Alice owns the invoice printer.", "The login service was rewritten in Elixir.", "The login service is written in Kotlin.", "Background jobs now use GoodJob; Sidekiq was removed.", "PRs need two approvals before merging.", "Remember that The invoice printer runs on Node 4"] {
+            let read = read(text);
+            println!("{text}: {:?} LEFT {:?} {}", read.units.iter().map(|u| format!("{}:{:?}:{}:{}", u.text, u.look, u.by, u.phrase)).collect::<Vec<_>>(), read.left.iter().map(|u| &u.text).collect::<Vec<_>>(), read.changed);
+        }
+    }
 }

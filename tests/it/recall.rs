@@ -284,6 +284,10 @@ fn put(store: &mut Snapshot, change: &Change) {
             entry.memory = memory.clone();
         }
         Change::Archive { id } | Change::Forget { id, .. } => store.entries.retain(|e| e.memory.id != *id),
+        Change::Conflict { older, newer, .. } => {
+            let link = Relation { id: older.clone(), kind: RelationType::Conflicts };
+            store.entries.iter_mut().find(|e| e.memory.id == *newer).unwrap().memory.relations.push(link);
+        }
         other => panic!("unexpected {other:?}"),
     }
 }
@@ -320,6 +324,7 @@ fn lint_finds_what_is_expected() {
             match p.kind {
                 Kind::Rewrite { summary } => format!("{ids} rewrite: {summary}"),
                 Kind::Conflict => format!("{ids} conflict"),
+                Kind::Finish { todo } => format!("{ids} finish {todo}"),
                 Kind::Doubt { question } => format!("{ids} doubt {question}"),
                 Kind::Merge { into } => format!("{ids} merge into {into}"),
                 Kind::Lapse => format!("{ids} lapse"),

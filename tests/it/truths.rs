@@ -7,10 +7,7 @@ mod planted;
 use std::collections::{BTreeMap, BTreeSet};
 
 use claude_mem::model::{Id, Memory};
-use claude_mem::reconcile::claim::Claim;
-use claude_mem::reconcile::conflict::between;
 use claude_mem::reconcile::lint::{self, lint};
-use claude_mem::reconcile::neighbours::Neighbours;
 use planted::{Fault, FULL, SMALL, TODAY, Truths};
 
 /// What was found and what was there.
@@ -36,21 +33,10 @@ fn found(truths: &Truths) -> Vec<(Fault, BTreeSet<Id>)> {
     for proposal in lint(&truths.snapshot, TODAY) {
         match proposal.kind {
             lint::Kind::Merge { .. } => found.push((Fault::Duplicate, proposal.ids.into_iter().collect())),
-            lint::Kind::Lapse => found.push((Fault::Stale, proposal.ids.into_iter().collect())),
+            lint::Kind::Lapse | lint::Kind::Finish { .. } => found.push((Fault::Stale, proposal.ids.into_iter().collect())),
+            lint::Kind::Conflict => found.push((Fault::Conflict, proposal.ids.into_iter().collect())),
             _ => {}
         }
-    }
-    let mut all: Vec<&Memory> = truths.snapshot.entries.iter().map(|e| &e.memory).collect();
-    all.sort_by_key(|m| (&m.created, &m.id));
-    let claims: Vec<Claim> = all.iter().map(|m| Claim::of(m)).collect();
-    let mut seen = Neighbours::default();
-    for (at, newer) in all.iter().enumerate() {
-        for older in seen.near(newer) {
-            if let Some(_clash) = between(&claims[older], &claims[at]) {
-                found.push((Fault::Conflict, [all[older].id.clone(), all[at].id.clone()].into()));
-            }
-        }
-        seen.add(newer);
     }
     found
 }
