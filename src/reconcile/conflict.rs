@@ -47,7 +47,11 @@ pub fn between(older: &Claim, newer: &Claim) -> Option<Clash> {
     if older.state == State::Rejected || newer.state == State::Rejected {
         return turned_down(older, newer);
     }
-    let found = other_value(older, newer, &newer.units).or_else(|| in_one_clause(older, newer)).or_else(|| left_behind(older, newer)).or_else(|| opposite(older, newer));
+    let found = other_value(older, newer, &newer.units)
+        .or_else(|| in_one_clause(older, newer))
+        .or_else(|| left_behind(older, newer))
+        .or_else(|| opposite(older, newer))
+        .or_else(|| renewed(older, newer));
     let (reason, same_slot) = found?;
     let same = alike(&older.summary, &newer.summary);
     (!same).then_some(Clash { reason, changed: newer.said_changed, same_slot })
@@ -112,7 +116,8 @@ fn near(a: &Unit, b: &Unit) -> bool {
     if x == y {
         return true;
     }
-    if a.text.contains('-') && a.text.split(['-', '.']).any(|part| part == b.text) {
+    // A file or package is also called by its parts.
+    if y.split(['-', '.', '_']).any(|part| part == x && part.len() > 3) {
         return true;
     }
     let words = |u: &Unit| matches!(u.look, Look::Plain | Look::Value) && u.text.bytes().all(|c| c.is_ascii_lowercase());
@@ -131,7 +136,9 @@ fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<(String, bool)> {
         return None;
     }
     if let Some((mine, theirs)) = roles::opposites(&fold(&a.head), &fold(&b.head)) {
-        let others = |rest: &Rest, word: &str| rest.subject.iter().chain(&rest.values).any(|u| !word.contains(u.text.as_str()) && !u.text.starts_with(word));
+        let others = |rest: &Rest, word: &str| {
+            rest.subject.iter().chain(&rest.values).any(|u| !word.contains(u.text.as_str()) && !u.text.starts_with(word))
+        };
         if !(others(&x, mine) && others(&y, theirs)) {
             return Some((format!("{}: {mine} in one, {theirs} in the other", shared(a, b)), true));
         }
@@ -146,7 +153,10 @@ fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<(String, bool)> {
     }
     let frame = Frame { changed: a.changed || b.changed, rest_is_same: x.subject.is_empty() && y.subject.is_empty() };
     let pairs = || x.values.iter().flat_map(|v| y.values.iter().map(move |w| (*v, *w)));
-    let (v, w) = pairs().find(|(v, w)| frame.comparable(v, w))?;
+    // Two todos with other objects are two todos.
+    let todos = a.kind == Kind::Todo && b.kind == Kind::Todo;
+    let counts = |v: &Unit| !todos || !matches!(v.look, Look::Name | Look::Value);
+    let (v, w) = pairs().find(|(v, w)| counts(v) && frame.comparable(v, w))?;
     Some((format!("{}: {} in one, {} in the other", shared(a, b), v.text, w.text), true))
 }
 
@@ -186,7 +196,7 @@ impl Frame {
 fn left_behind(a: &Claim, b: &Claim) -> Option<(String, bool)> {
     let leaves = |x: &Claim, y: &Claim| {
         let left = |u: &&Unit| x.left.iter().any(|l| near(l, u));
-        let gone = |u: &&Unit| left(u) && !x.units.iter().any(|o| near(o, u));
+        let gone = |u: &&Unit| left(u) && !x.units.iter().any(|o| o.look != Look::Plain && near(o, u));
         let value = y.units.iter().find(|u| gone(u) && u.look != Look::Plain);
         let value = value.or_else(|| y.units.iter().filter(gone).nth(1))?;
         let rest: Vec<Unit> = y.units.iter().filter(|u| !left(u)).cloned().collect();
@@ -196,6 +206,14 @@ fn left_behind(a: &Claim, b: &Claim) -> Option<(String, bool)> {
         about.then(|| (format!("{}: {} no longer", shared(a, b), value.text), p.subject.is_empty() || q.subject.is_empty()))
     };
     leaves(b, a).or_else(|| leaves(a, b))
+}
+
+/// The newer one says that a named thing changed, of which the older one speaks in some of the same words.
+fn renewed(a: &Claim, b: &Claim) -> Option<(String, bool)> {
+    let first = b.units.first().filter(|u| b.changed && u.look == Look::Name && a.units.iter().any(|o| near(o, u)))?;
+    let (x, y) = (Rest::of(&a.units, &b.units), Rest::of(&b.units, &a.units));
+    let valued = !x.values.is_empty() && !y.values.is_empty();
+    (valued && y.shared > 1).then(|| (format!("the newer one speaks of a change of {}", first.text), false))
 }
 
 /// One says it, the other denies it.
@@ -272,7 +290,10 @@ fn turned_down(older: &Claim, newer: &Claim) -> Option<Clash> {
     let option: BTreeSet<String> = topic_of(&without(folded.get(..end).unwrap_or_default(), VERDICT));
     let held = topic_of(&taken.head);
     (option.len() >= 2 && option.is_subset(&held)).then(|| Clash {
-        reason: format!("{} was turned down in one and holds in the other", option.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")),
+        reason: format!(
+            "{} was turned down in one and holds in the other",
+            option.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")
+        ),
         changed: newer.said_changed,
         same_slot: true,
     })

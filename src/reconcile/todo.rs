@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::{Kind, Memory, State};
+use crate::text::stems::stem;
 use crate::text::words::token_set;
 
 /// Share of the smaller set of words that must be common.
@@ -29,9 +30,18 @@ pub(super) fn closed_by<'a>(done: &Memory, open: impl Iterator<Item = &'a Memory
     match ranked.as_slice() {
         [] => Closes::Nothing,
         [(_, only)] => Closes::One(only),
-        [(best, todo), (second, _), ..] if *second <= CLEAR * best => Closes::One(todo),
+        [(best, todo), rivals @ ..] if rivals.iter().all(|(s, rival)| *s <= CLEAR * best || told_apart(done, todo, rival)) => {
+            Closes::One(todo)
+        }
         _ => Closes::Unclear,
     }
+}
+
+/// Whether the finished work names what one todo has and the other has not, and nothing of the reverse.
+fn told_apart(done: &Memory, todo: &Memory, rival: &Memory) -> bool {
+    let (done, todo, rival) = (words(done), words(todo), words(rival));
+    let named = |own: &BTreeSet<String>, other: &BTreeSet<String>| own.difference(other).filter(|w| done.contains(*w)).count();
+    named(&todo, &rival) > 0 && named(&rival, &todo) == 0
 }
 
 /// Whether a memory is a todo that is still open.
@@ -56,5 +66,6 @@ fn words(memory: &Memory) -> BTreeSet<String> {
     if memory.state == State::Done {
         set.extend(token_set(&quotes));
     }
-    set
+    // Written closes "write".
+    set.iter().map(|word| stem(word)).collect()
 }

@@ -98,6 +98,8 @@ pub struct Truths {
     /// Ids of entries from held-out shapes.
     pub held_out: std::collections::BTreeSet<Id>,
     random: u64,
+    /// Every truth of a shape and every way to contradict it.
+    contradictions: Vec<(Memory, Memory)>,
 }
 
 /// How much of each thing one file of shapes gives.
@@ -127,6 +129,11 @@ impl Truths {
             }
         }
         all
+    }
+
+    /// Pairs that differ in a number, name, version, path, date, place or sign.
+    pub fn contradictions(self) -> Vec<(Memory, Memory)> {
+        self.contradictions
     }
 
     /// SplitMix64: the same numbers everywhere.
@@ -194,6 +201,11 @@ impl Truths {
             let value = |at: usize| values.get(at).map_or("", String::as_str);
             let fill = |text: &str| text.replace("{s}", &pool(&shape.of)[subject]).replace("{v}", value(v)).replace("{w}", value(w));
             let older = self.add(&shape.kind, 2, &fill(&shape.says));
+            let truth = self.last().clone();
+            for change in &shape.changes {
+                let summary = fill(change);
+                self.contradictions.push((truth.clone(), Memory { summary, ..truth.clone() }));
+            }
             match at {
                 _ if at < size.conflicts => {
                     let text = fill(&shape.changes[(at + shift) % shape.changes.len()]);
@@ -267,6 +279,10 @@ fn full_width(text: &str) -> String {
 
 /// The same with words of courtesy.
 fn courteous(text: &str, english: bool, at: usize) -> String {
-    let before: &[&str] = if english { &["Please note: ", "Remember that ", "Just so you know, "] } else { &["请记住：", "请注意，", "提醒一下，"] };
+    let before: &[&str] = if english {
+        &["Please note: ", "Remember that ", "Just so you know, "]
+    } else {
+        &["请记住：", "请注意，", "提醒一下，"]
+    };
     format!("{}{}", before[at % before.len()], text)
 }
