@@ -89,7 +89,8 @@ impl<'a> Rest<'a> {
                 rest.shared += 1;
                 letters += usize::from(unit.text.chars().all(is_cjk));
                 rest.enough |= letters > 1 || unit.text.starts_with(|c: char| c.is_alphanumeric() && !is_cjk(c));
-                rest.named |= unit.look != Look::Plain || other.iter().any(|o| near(unit, o) && o.look != Look::Plain);
+                let name = |u: &Unit| matches!(u.look, Look::Name | Look::Value | Look::Path);
+                rest.named |= name(unit) || other.iter().any(|o| near(unit, o) && name(o));
                 continue;
             }
             let goes_on = value == Some((at, unit.phrase));
@@ -182,7 +183,8 @@ impl Frame {
         let wide = |u: &Unit| u.text.chars().all(is_cjk);
         match (&v.look, &w.look) {
             (Look::Plain, _) | (_, Look::Plain) => false,
-            (Look::Name | Look::Value, Look::Name | Look::Value) if wide(v) != wide(w) => self.rest_is_same,
+            (Look::Name | Look::Value, Look::Name | Look::Value) if wide(v) != wide(w) => self.rest_is_same && told,
+            (Look::Name, Look::Name) if (v.by == "#") != (w.by == "#") => false,
             (Look::Name, Look::Name) => told || self.rest_is_same,
             (Look::Name | Look::Value, Look::Name | Look::Value) => told,
             (Look::Number(None), Look::Number(None)) if v.by.starts_with('#') || w.by.starts_with('#') => v.by == w.by,

@@ -115,6 +115,8 @@ struct Reader {
     phrase: usize,
     at: usize,
     open: Option<Open>,
+    /// Behind "of": a name is part of the subject.
+    of_subject: bool,
     /// What follows is left behind: how many words yet.
     leaving: usize,
     /// Words of the clause, where it began, and whether it says that its words no longer hold.
@@ -123,6 +125,8 @@ struct Reader {
     /// Words of the clause that would be left behind if the clause speaks of a change.
     from: Vec<Unit>,
     gone_clauses: Vec<(usize, bool)>,
+    /// Names with a number behind them.
+    numbered: Vec<usize>,
 }
 
 /// A value begins right behind what opens it, or one CJK letter later (小王, 小李).
@@ -135,6 +139,7 @@ impl Reader {
     fn clause(&mut self, text: &str) {
         let part = Clause { text: fold(text), question: text.ends_with('?') };
         (self.start, self.gone, self.open, self.leaving) = (self.out.units.len(), false, None, 0);
+        self.of_subject = false;
         self.from.clear();
         self.phrase += 1;
         let changed = std::mem::take(&mut self.out.changed);
@@ -205,25 +210,33 @@ impl Reader {
 
     /// Beside a clause that affirms, one that denies names what is left behind.
     fn finish(mut self) -> Read {
+        for at in &self.numbered {
+            if let Some(name) = self.out.units.get_mut(*at) {
+                "#".clone_into(&mut name.by);
+            }
+        }
         let (denied, affirmed): (Vec<_>, Vec<_>) = self.gone_clauses.iter().partition(|(_, gone)| *gone);
         if !affirmed.is_empty() {
             for (clause, _) in denied {
-                let here: Vec<Unit> = self.out.units.iter().filter(|u| u.clause == clause).cloned().collect();
-                self.out.units.retain(|u| u.clause != clause || u.look == Look::Plain && here.len() > 1);
-                self.out.changed |= !here.is_empty() && clause > 0;
-                self.out.left.extend(here);
+                let all: Vec<Unit> = self.out.units.iter().filter(|u| u.clause == clause).cloned().collect();
+                self.out.units.retain(|u| u.clause != clause || u.look == Look::Plain && all.len() > 1);
+                self.out.changed |= !all.is_empty() && clause > 0;
+                // The first clause also names the subject, which stays.
+                self.out.left.extend(all.into_iter().filter(|u| clause > 0 || u.look != Look::Plain));
             }
         }
         self.out
     }
 
     fn opens(&mut self, by: &str, names_only: bool) {
+        self.of_subject = false;
         self.phrase += 1;
         self.leaving = 0;
         self.open = Some(Open { by: by.to_owned(), words: 0, names_only, uses: false });
     }
 
     fn subject(&mut self) {
+        self.of_subject = true;
         self.phrase += 1;
         self.open = None;
         self.leaving = 0;
@@ -317,6 +330,7 @@ impl Reader {
         }
         let role = roles::of_word(&lower).filter(|role| match role {
             Role::Changes => tells_change(&lower, rest),
+            Role::Uses if lower.starts_with("call") => lower == "called",
             Role::Owns => !lower.trim_end_matches('s').ends_with("al"),
             _ => true,
         });
@@ -331,7 +345,7 @@ impl Reader {
             self.wide || (word.starts_with(char::is_uppercase) && !(self.first || self.out.units.len() == self.start && self.at == 0));
         self.first = false;
         for piece in lower.split('-').filter(|p| !p.is_empty()) {
-            let look = if coded || named { Look::Name } else { self.place(piece) };
+            let look = if coded || named && (self.wide || !self.of_subject) { Look::Name } else { self.place(piece) };
             self.push(&stem(piece.trim_end_matches("'s")), look);
         }
     }
@@ -347,6 +361,10 @@ impl Reader {
     fn push(&mut self, text: &str, look: Look) {
         let unit = Unit { text: text.to_owned(), look, by: String::new(), phrase: self.phrase, clause: self.at };
         // "Node 22": a number behind a name is the name's.
+        let last = self.out.units.last().filter(|u| u.look == Look::Name && u.phrase + usize::from(self.wide) == unit.phrase);
+        if let (Look::Number(None), Some(at)) = (&unit.look, last.map(|_| self.out.units.len() - 1)) {
+            self.numbered.push(at);
+        }
         let last = self.out.units.last().filter(|u| u.look == Look::Name && u.phrase + usize::from(self.wide) == unit.phrase);
         let by = match (&unit.look, last) {
             (Look::Number(None), Some(name)) => format!("#{}", name.text),
