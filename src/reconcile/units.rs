@@ -345,13 +345,13 @@ impl Reader {
             self.wide || (word.starts_with(char::is_uppercase) && !(self.first || self.out.units.len() == self.start && self.at == 0));
         self.first = false;
         for piece in lower.split('-').filter(|p| !p.is_empty()) {
-            let look = if coded || named && (self.wide || !self.of_subject) { Look::Name } else { self.place(piece) };
+            let look = if coded || named && (self.wide || !self.of_subject) { Look::Name } else { self.place() };
             self.push(&stem(piece.trim_end_matches("'s")), look);
         }
     }
 
     /// A word in the place of a value, or of the subject. Behind a copula a verb form is no value, and opens none.
-    fn place(&mut self, _word: &str) -> Look {
+    fn place(&self) -> Look {
         match &self.open {
             Some(open) if open.words < REACH && !open.names_only => Look::Value,
             _ => Look::Plain,
@@ -359,18 +359,16 @@ impl Reader {
     }
 
     fn push(&mut self, text: &str, look: Look) {
-        let unit = Unit { text: text.to_owned(), look, by: String::new(), phrase: self.phrase, clause: self.at };
         // "Node 22": a number behind a name is the name's.
-        let last = self.out.units.last().filter(|u| u.look == Look::Name && u.phrase + usize::from(self.wide) == unit.phrase);
-        if let (Look::Number(None), Some(at)) = (&unit.look, last.map(|_| self.out.units.len() - 1)) {
-            self.numbered.push(at);
-        }
-        let last = self.out.units.last().filter(|u| u.look == Look::Name && u.phrase + usize::from(self.wide) == unit.phrase);
-        let by = match (&unit.look, last) {
-            (Look::Number(None), Some(name)) => format!("#{}", name.text),
-            _ => self.open.as_ref().map(|open| open.by.clone()).unwrap_or_default(),
+        let last = self.out.units.last().filter(|u| u.look == Look::Name && u.phrase + usize::from(self.wide) == self.phrase);
+        let by = match last.filter(|_| look == Look::Number(None)) {
+            Some(name) => {
+                self.numbered.push(self.out.units.len() - 1);
+                format!("#{}", name.text)
+            }
+            None => self.open.as_ref().map(|open| open.by.clone()).unwrap_or_default(),
         };
-        let unit = Unit { by, ..unit };
+        let unit = Unit { text: text.to_owned(), look, by, phrase: self.phrase, clause: self.at };
         // Among CJK letters a value in other letters is whole.
         match &mut self.open {
             Some(_) if self.wide && !text.chars().all(is_cjk) => {

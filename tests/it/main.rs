@@ -43,6 +43,6 @@ mod text;
 mod tidy;
 mod transcripts;
 mod trouble;
-mod upkeep;
 mod truths;
+mod upkeep;
 mod worked_example;

@@ -159,7 +159,7 @@ impl Truths {
         memory.session = Some(format!("{day}-{:08x}", bits & 0xffff_ffff));
         memory.created = Some(format!("{day}T09:00:00Z"));
         let id = memory.id.clone();
-        self.snapshot.entries.push(Entry { memory, file: String::new(), line: 1 });
+        self.snapshot.entries.push(Entry::new(memory, ""));
         id
     }
 
