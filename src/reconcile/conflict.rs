@@ -28,8 +28,14 @@ pub struct Clash {
 /// Share of the words of the shorter claim that both must have.
 const SHARED: f64 = 0.5;
 
+/// Share of all words of the shorter claim, with its value, that both must have.
+const LEAST_SHARED: f64 = 0.33;
+
 /// Share if one says that it leaves the other's value behind: other words may then differ.
 const SHARED_LEFT: f64 = 0.6;
+
+/// Most letters by which the longer form of a word may be longer (changes, but not changelog).
+const ENDING: usize = 3;
 
 /// Most words of a reason.
 const SHOWN: usize = 4;
@@ -76,14 +82,18 @@ struct Rest<'a> {
     enough: bool,
     /// Whether one of them is a value or a name.
     named: bool,
+    /// In how many places of the claim it has other words, and whether all of them are numbers.
+    places: usize,
+    numbers: bool,
 }
 
 impl<'a> Rest<'a> {
     fn of(units: &'a [Unit], other: &[Unit]) -> Self {
-        let mut rest = Self { subject: Vec::new(), values: Vec::new(), shared: 0, enough: false, named: false };
+        let mut rest = Self { subject: Vec::new(), values: Vec::new(), shared: 0, enough: false, named: false, places: 0, numbers: true };
         let mut letters = 0;
         // Words behind one that is in the place of a value belong to it, as far as they differ.
         let mut value: Option<(usize, usize)> = None;
+        let mut differs = false;
         for (at, unit) in units.iter().enumerate() {
             if other.iter().any(|o| near(unit, o)) {
                 rest.shared += 1;
@@ -91,8 +101,16 @@ impl<'a> Rest<'a> {
                 rest.enough |= letters > 1 || unit.text.starts_with(|c: char| c.is_alphanumeric() && !is_cjk(c));
                 let name = |u: &Unit| matches!(u.look, Look::Name | Look::Value | Look::Path);
                 rest.named |= name(unit) || other.iter().any(|o| near(unit, o) && name(o));
+                differs = false;
+                // "in channel north-star": behind a word of both the value goes on.
+                if unit.look == Look::Value {
+                    value = Some((at + 1, unit.phrase));
+                }
                 continue;
             }
+            rest.places += usize::from(!differs);
+            rest.numbers &= matches!(unit.look, Look::Number(_));
+            differs = true;
             let goes_on = value == Some((at, unit.phrase));
             match &unit.look {
                 Look::Plain if !goes_on => rest.subject.push(unit),
@@ -126,25 +144,30 @@ fn near(a: &Unit, b: &Unit) -> bool {
         return false;
     }
     let common = x.bytes().zip(y.bytes()).take_while(|(p, q)| p == q).count();
-    common >= x.len().min(7) || y.strip_prefix("re").is_some_and(|y| y.len() > 3 && x.starts_with(y))
+    common >= x.len().min(7) && y.len() <= common + ENDING || y.strip_prefix("re").is_some_and(|y| y.len() > 3 && x.starts_with(y))
 }
 
 /// Another value in the same slot: nothing else differs on both sides.
 fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<(String, bool)> {
     let (x, y) = (Rest::of(&a.units, units), Rest::of(units, &a.units));
     let (m, n) = (a.units.len() - x.values.len(), units.len() - y.values.len());
-    if a.also || b.also || !x.enough || (x.shared.min(y.shared) as f64) < SHARED * m.min(n) as f64 {
+    let few = (x.shared.min(y.shared) as f64) < LEAST_SHARED * a.units.len().min(units.len()) as f64;
+    if a.also || b.also || !x.enough || few || (x.shared.min(y.shared) as f64) < SHARED * m.min(n) as f64 {
         return None;
     }
     if let Some((mine, theirs)) = roles::opposites(&fold(&a.head), &fold(&b.head)) {
         let others = |rest: &Rest, word: &str| {
             rest.subject.iter().chain(&rest.values).any(|u| !word.contains(u.text.as_str()) && !u.text.starts_with(word))
         };
-        if !(others(&x, mine) && others(&y, theirs)) {
-            return Some((format!("{}: {mine} in one, {theirs} in the other", shared(a, b)), true));
-        }
+        // Beside that something else differs: they are about two things.
+        let two = others(&x, mine) && others(&y, theirs);
+        return (!two).then(|| (format!("{}: {mine} in one and {theirs} in the other", shared(a, b)), true));
     }
     if !x.subject.is_empty() && !y.subject.is_empty() || denies(a) || denies(b) {
+        return None;
+    }
+    // Other words in two places are another subject and another value; two numbers belong to one.
+    if x.places > 1 && y.places > 1 && !(x.numbers && y.numbers) {
         return None;
     }
     let old_value = |u: &Unit| u.look != Look::Plain && a.units.iter().any(|o| near(o, u));
@@ -152,13 +175,19 @@ fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<(String, bool)> {
         // It says what it leaves behind, and that is something else.
         return None;
     }
-    let frame = Frame { changed: a.changed || b.changed, rest_is_same: x.subject.is_empty() && y.subject.is_empty() };
+    let frame =
+        Frame { changed: a.changed || b.changed, rest_is_same: x.subject.is_empty() && y.subject.is_empty(), named: both_name(a, b) };
     let pairs = || x.values.iter().flat_map(|v| y.values.iter().map(move |w| (*v, *w)));
     // Two todos with other objects are two todos.
     let todos = a.kind == Kind::Todo && b.kind == Kind::Todo;
     let counts = |v: &Unit| !todos || !matches!(v.look, Look::Name | Look::Value);
     let (v, w) = pairs().find(|(v, w)| counts(v) && frame.comparable(v, w))?;
-    Some((format!("{}: {} in one, {} in the other", shared(a, b), v.text, w.text), true))
+    Some((format!("{}: {} in one and {} in the other", shared(a, b), v.text, w.text), true))
+}
+
+fn both_name(a: &Claim, b: &Claim) -> bool {
+    let name = |u: &&Unit| u.look == Look::Name;
+    a.units.iter().filter(name).any(|u| b.units.iter().filter(name).any(|o| near(u, o)))
 }
 
 /// [`other_value`] in the first clause of the newer claim, whatever it says beside.
@@ -174,15 +203,21 @@ fn in_one_clause(a: &Claim, b: &Claim) -> Option<(String, bool)> {
 struct Frame {
     changed: bool,
     rest_is_same: bool,
+    /// Whether both have one and the same name.
+    named: bool,
 }
 
 impl Frame {
     /// Whether two values can be of one slot: of one look, and opened by the same word unless the rest tells that it is one.
     fn comparable(&self, v: &Unit, w: &Unit) -> bool {
-        let told = self.changed || v.by == w.by;
+        let target = |u: &Unit| u.by == "to" || u.by.ends_with(['成', '为', '到', '用', '走', '改']);
+        let told = v.by == w.by && !v.by.is_empty() || self.changed && (target(v) || target(w));
         let wide = |u: &Unit| u.text.chars().all(is_cjk);
         match (&v.look, &w.look) {
+            (Look::Plain, Look::Plain) => told,
             (Look::Plain, _) | (_, Look::Plain) => false,
+            // "Use Redis in tests", "use Redis in demos": the name is the value, and what follows says where.
+            (Look::Value, Look::Value) if self.named && v.by == w.by && matches!(v.by.as_str(), "in" | "on") => false,
             (Look::Name | Look::Value, Look::Name | Look::Value) if wide(v) != wide(w) => self.rest_is_same && told,
             (Look::Name, Look::Name) if (v.by == "#") != (w.by == "#") => false,
             (Look::Name, Look::Name) => told || self.rest_is_same,
@@ -204,7 +239,9 @@ fn left_behind(a: &Claim, b: &Claim) -> Option<(String, bool)> {
         let rest: Vec<Unit> = y.units.iter().filter(|u| !left(u)).cloned().collect();
         let (p, q) = (Rest::of(&rest, &x.units), Rest::of(&x.units, &rest));
         let (m, n) = (rest.len() - p.values.len(), x.units.len() - q.values.len());
+        let one_sided = p.values.is_empty() && (p.subject.is_empty() || q.subject.is_empty());
         let about = p.named || p.enough && p.shared.min(q.shared) as f64 >= SHARED_LEFT * m.min(n) as f64;
+        let about = about && one_sided;
         about.then(|| (format!("{}: {} no longer", shared(a, b), value.text), p.subject.is_empty() || q.subject.is_empty()))
     };
     leaves(b, a).or_else(|| leaves(a, b))

@@ -10,6 +10,7 @@ pub mod decay;
 pub mod duplicate;
 pub mod links;
 pub mod lint;
+mod looks;
 mod merge;
 pub mod neighbours;
 pub mod promote;

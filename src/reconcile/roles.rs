@@ -42,7 +42,7 @@ const ENGLISH: &[(Role, &str)] = &[
     (
         Role::Glue,
         "a an the my our your its their his her this that these those i we you they he she it us me them and or so please just really \
-         very all any some each every who what which how when where there here do does did has have had again still yet ok okay \
+         very all any some each every who what which how there here do does did has have had again still yet ok okay \
          too only let need want like keep set go get put run value back at least exactly about around note remember new as well",
     ),
     (Role::Copula, "is are was were be been being 'm 're"),
@@ -53,7 +53,7 @@ const ENGLISH: &[(Role, &str)] = &[
     ),
     (Role::Opens, "in on at to with by via through over as under onto into inside within after every"),
     (Role::Uses, "use prefer choose chose call name rather ask"),
-    (Role::Subject, "of for per against between before if than until since while"),
+    (Role::Subject, "of for per against between before if than until since while when whenever where"),
     (
         Role::Changes,
         "now move switch change migrate raise lower bump upgrade update downgrade rename shift slip postpone extend shorten increase \
@@ -68,7 +68,7 @@ const ENGLISH: &[(Role, &str)] = &[
 
 /// English phrases, looked for before single words.
 const PHRASES: &[(Role, &[&str])] = &[
-    (Role::Leaves, &["instead of", "rather than", "no longer", "not any more", "away from", "in place of"]),
+    (Role::Leaves, &["instead of", "rather than", "no longer", "not any more", "away from", "in place of", "the place of"]),
     (Role::Changes, &["from now on", "from today", "as of", "any more", "anymore", "since"]),
     (Role::Also, &["as well as"]),
     (Role::Owns, &["took over", "take over", "takes over", "in charge", "looks after", "sign off", "signs off"]),
@@ -87,7 +87,10 @@ const WIDE: &[(Role, &str)] = &[
         Role::Sign,
         "不 没 别 勿 未 无 不要 不能 不可以 不允许 不许 不准 禁止 可以 允许 能 必须 应该 应 停止 开启 关闭 启用 停用 打开 关掉 移除 去掉 删除 避免 ない ません 않 안 못",
     ),
-    (Role::Opens, "用 使用 采用 由 归 是 为 叫 在 到 放在 放到 存在 存到 写在 写到 跑在 落在 走 找 问 交给 取自 来自 基于 は 로 으로"),
+    (
+        Role::Opens,
+        "用 使用 采用 由 归 是 为 叫 在 到 放在 放到 存在 存到 写在 写到 跑在 落在 走 找 问 交给 取自 来自 基于 于 靠 通过 は 로 으로",
+    ),
     (Role::Uses, "选 选用 想用"),
     (
         Role::Changes,
@@ -102,8 +105,8 @@ const WIDE: &[(Role, &str)] = &[
 ];
 
 /// Words in which a letter of the table is no word of its own.
-const WHOLE: &str = "缩放 轮换 用户 用例 用途 用量 用法 作用 费用 应用 通用 可用 调用 引用 信用 专用 常用 理由 自由 由于 归档 归集 归类 问题 访问 提问 于是 是否 因为 行为 为了 认为 \
-     作为 选项 选择 筛选 可靠 正在 在线 在途 到期 收到 得到 遇到 到底 库存 缓存 内存 保存 存储 存档 开放 释放 管理 管道 主管 上海 上报 上线 上传 下载 下单 上下文 中文 中继 中间 \
+const WHOLE: &str = "缩放 轮换 用户 用例 用途 用量 用法 作用 费用 应用 通用 可用 调用 引用 信用 专用 常用 理由 自由 由于 归档 归集 归类 问题 访问 提问 问卷 问答 问号 学问 疑问 于是 关于 对于 至于 等于 大于 小于 属于 用于 低于 高于 是否 因为 行为 为了 认为 \
+     作为 选项 选择 筛选 可靠 依靠 靠近 正在 在线 在途 到期 收到 得到 遇到 到底 库存 缓存 内存 保存 存储 存档 开放 释放 管理 管道 主管 上海 上报 上线 上传 下载 下单 上下文 中文 中继 中间 \
      地址 地图 面板 页面 界面 面单 前面 得分 对账 对象 对比 对话 会话 会员 会议 数据 数字 数组 未来 更新 更改 不同 不变 能力 功能 性能 可能 智能 只读 仅供 先后 人才 给定 叫号 \
      走查 要求 重要 主要 要点 目的 的确 我方 个人 个性 将来 改动 修改 和平 没有 这样 那样 换行 无法 无需 别名 级别 特别 类别 区别 识别 与否 已知 都市 请求 申请 请假 就绪 \
      时间戳 数据库 数据中心 参数 函数 整数 次数 行数 还原 归还 还款 打开 公开 开关 上游 下游 上限 下限 应急 响应 应答 适应 对应 供应 约定 约束 预约 合约";
@@ -121,6 +124,15 @@ static BY_LETTERS: LazyLock<HashMap<&'static str, Option<Role>>> = LazyLock::new
     WHOLE.split_whitespace().map(|w| (w, None)).chain(words).collect()
 });
 
+/// Words that open the same kind of value.
+const SAME: &[(&str, &str)] =
+    &[("由", "找 问 交给 归"), ("在", "放在 放到 存在 存到 写在 写到 跑在 落在 于"), ("用", "使用 采用 选 选用 想用 靠 通过")];
+
+/// What opens a value, as one word for all that open the same kind.
+pub(super) fn meaning(by: &str) -> &str {
+    SAME.iter().find(|(_, words)| words.split(' ').any(|w| w == by)).map_or(by, |(word, _)| word)
+}
+
 /// The role of an English word in lower case.
 pub(super) fn of_word(word: &str) -> Option<Role> {
     BY_STEM.get(&stem(word)).copied()
@@ -136,10 +148,13 @@ pub(super) fn of_phrase(words: &[&str]) -> Option<(Role, usize)> {
 
 /// The longest word of the table at the beginning of CJK letters, with its length; no role: a word to be left whole.
 pub(super) fn of_letters(letters: &[char]) -> Option<(Option<Role>, usize)> {
-    (1..=letters.len().min(5)).rev().find_map(|n| {
-        let word: String = letters.iter().take(n).collect();
-        BY_LETTERS.get(word.as_str()).map(|role| (*role, n))
-    })
+    let word = |from: usize, to: usize| -> Option<Option<Role>> {
+        let word: String = letters.get(from..to)?.iter().collect();
+        BY_LETTERS.get(word.as_str()).copied()
+    };
+    // 改用户名 is 改 and 用户名, not 改用.
+    let splits = |n: usize| n > 1 && (n + 1..=n + 2).any(|end| word(n - 1, end) == Some(None));
+    (1..=letters.len().min(5)).rev().filter(|n| !splits(*n)).find_map(|n| word(0, n).map(|role| (role, n)))
 }
 
 /// Opposites: one of each pair in one claim and the other in the other cannot both be followed.

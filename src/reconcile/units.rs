@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::claim::{Look, Part, Unit};
+use super::looks::{look_of, number_of, wide_value};
 use super::roles::{self, Role};
 use crate::text::amounts::measure;
 use crate::text::phrases::Clause;
@@ -115,6 +116,8 @@ struct Reader {
     phrase: usize,
     at: usize,
     open: Option<Open>,
+    /// Behind "has", "need", "able": a "to" comes before a verb.
+    modal: bool,
     /// Behind "of": a name is part of the subject.
     of_subject: bool,
     /// What follows is left behind: how many words yet.
@@ -132,6 +135,10 @@ struct Reader {
 /// A value begins right behind what opens it, or one CJK letter later (小王, 小李).
 const REACH: usize = 1;
 const REACH_WIDE: usize = 2;
+/// Verbs before "to" and another verb.
+const MODAL: &[&str] =
+    &["has", "have", "had", "need", "needs", "needed", "want", "wants", "like", "likes", "able", "allowed", "free", "fine", "how"];
+
 /// Most words that are left behind at once.
 const LEFT: usize = 3;
 
@@ -232,7 +239,7 @@ impl Reader {
         self.of_subject = false;
         self.phrase += 1;
         self.leaving = 0;
-        self.open = Some(Open { by: by.to_owned(), words: 0, names_only, uses: false });
+        self.open = Some(Open { by: roles::meaning(by).to_owned(), words: 0, names_only, uses: false });
     }
 
     fn subject(&mut self) {
@@ -254,8 +261,12 @@ impl Reader {
                     self.opens(word, true);
                 }
             }
-            // "Use it to format …": what follows is what it is for.
-            Role::Opens if word == "to" && self.open.as_ref().is_some_and(|open| open.uses) => self.subject(),
+            // "Use it to format …", "needs Node 22 to start", "has to work": what follows is what it is for, or a verb.
+            Role::Opens if word == "to" && self.before_verb() => self.subject(),
+            // "in the old app": what is known already is where, not what; a name may still be a value.
+            Role::Opens if matches!(word, "in" | "on" | "at" | "under" | "inside" | "within") && is_definite(next) => {
+                self.opens(word, true);
+            }
             Role::Opens => {
                 if word == "是" && next.contains('的') && self.to_value() {
                     self.subject();
@@ -301,6 +312,12 @@ impl Reader {
         }
     }
 
+    /// Whether "to" stands before a verb here: behind "has", "need", a verb of use or a value, where nothing goes from one to another.
+    fn before_verb(&self) -> bool {
+        let valued = || self.out.units.get(self.start..).and_then(<[Unit]>::last).is_some_and(|u| u.look != Look::Plain);
+        self.open.as_ref().is_some_and(|open| open.uses) || self.modal || !self.out.changed && self.from.is_empty() && valued()
+    }
+
     /// Before the verb stands the subject, whatever it looks like.
     fn to_subject(&mut self) {
         for unit in self.out.units.iter_mut().skip(self.start).filter(|u| matches!(u.look, Look::Name | Look::Value)) {
@@ -335,25 +352,30 @@ impl Reader {
             _ => true,
         });
         if let Some(role) = role {
-            return self.role(role, &lower, next);
+            self.role(role, &lower, next);
+            self.modal = MODAL.contains(&lower.as_str());
+            // "I want British spelling": behind a verb a capital means something.
+            self.first &= !self.modal;
+            return;
         }
+        self.modal = false;
         if lower.ends_with("n't") {
             return self.role(Role::Sign, &lower, next);
         }
         let coded = lower.contains(['_', '.', '@', '+', '#']) || lower.chars().any(|c| c.is_ascii_digit());
-        let named =
-            self.wide || (word.starts_with(char::is_uppercase) && !(self.first || self.out.units.len() == self.start && self.at == 0));
+        let named = self.wide || (word.starts_with(char::is_uppercase) && !self.first);
         self.first = false;
         for piece in lower.split('-').filter(|p| !p.is_empty()) {
-            let look = if coded || named && (self.wide || !self.of_subject) { Look::Name } else { self.place() };
+            let look = if coded || named && (self.wide || !self.of_subject) { Look::Name } else { self.place(lower.contains('-')) };
             self.push(&stem(piece.trim_end_matches("'s")), look);
         }
     }
 
     /// A word in the place of a value, or of the subject. Behind a copula a verb form is no value, and opens none.
-    fn place(&self) -> Look {
+    /// A compound may also stand behind what it names: "in channel blue-sky".
+    fn place(&self, compound: bool) -> Look {
         match &self.open {
-            Some(open) if open.words < REACH && !open.names_only => Look::Value,
+            Some(open) if open.words < REACH + usize::from(compound) && !open.names_only => Look::Value,
             _ => Look::Plain,
         }
     }
@@ -418,75 +440,13 @@ impl Reader {
     }
 }
 
+fn is_definite(word: &str) -> bool {
+    matches!(word, "the" | "our" | "its" | "their" | "your" | "my" | "this" | "that" | "these" | "those")
+}
+
 /// Whether a verb of change says that something changed: in its past, or with what it goes to. "Before you change it" does not.
 fn tells_change(word: &str, rest: &[&str]) -> bool {
     matches!(word, "now" | "since") || word.ends_with("ed") || rest.iter().any(|w| matches!(*w, "to" | "from" | "into"))
-}
-
-/// Digits with what stands behind them in the word: a version may begin with v.
-fn number_of(word: &str) -> Option<(String, &str)> {
-    let digits = word.strip_prefix('v').unwrap_or(word);
-    let end = digits.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(digits.len());
-    let (number, rest) = digits.split_at(end);
-    let plain =
-        number.starts_with(|c: char| c.is_ascii_digit()) && (rest.is_empty() || measure(rest).is_some_and(|(.., n)| n == rest.len()));
-    plain.then(|| (number.replace(',', ""), rest))
-}
-
-/// The look of a word that is a value by itself.
-fn look_of(word: &str, next: &str) -> Option<Look> {
-    const DAYS: &[&str] = &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-    const COUNTS: &[&str] = &["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-    let digits = |c: char| c.is_ascii_digit();
-    let number = word.strip_prefix('v').unwrap_or(word);
-    if DAYS.contains(&word.trim_end_matches('s')) {
-        return Some(Look::Day);
-    }
-    if COUNTS.contains(&word) || word == "one" && !next.is_empty() && roles::of_word(next).is_none_or(|role| role == Role::Owns) {
-        return Some(Look::Number(None));
-    }
-    if word.contains('/') {
-        return Some(Look::Path);
-    }
-    if !number.starts_with(digits) {
-        return None;
-    }
-    let parts: Vec<&str> = number.split('-').collect();
-    if parts.len() == 3 && parts.iter().all(|p| p.chars().all(digits)) {
-        return Some(Look::Date);
-    }
-    if number.contains(':') && number.chars().all(|c| digits(c) || c == ':') {
-        return Some(Look::Time);
-    }
-    Some(Look::Name)
-}
-
-/// A day, a date or a counted number at the beginning of CJK letters; with its length and its spelling.
-fn wide_value(rest: &[char], before: Option<char>, after_number: bool) -> Option<(Look, usize, String)> {
-    const NUMERALS: &str = "零一二两三四五六七八九十百千万半";
-    const COUNTERS: &str = "个次天台条人份副周月年小分秒倍层种行位件名遍";
-    let text: String = rest.iter().take(4).collect();
-    for (n, names) in [(2, ["周", "週"]), (3, ["星期", "礼拜"])] {
-        let day = names.iter().find_map(|name| text.strip_prefix(name)).and_then(|t| t.chars().next());
-        if let Some(day) = day.filter(|d| "一二三四五六日天".contains(*d)) {
-            return Some((Look::Day, n, day.to_string()));
-        }
-    }
-    if let Some(day) = text.chars().next().filter(|d| "月火水木金土日월화수목금토일".contains(*d)) {
-        if text.chars().skip(1).take(2).eq("요일".chars()) {
-            return Some((Look::Day, 3, day.to_string()));
-        }
-        if text.chars().nth(1) == Some('曜') {
-            return Some((Look::Day, 2, day.to_string()));
-        }
-    }
-    if after_number {
-        return None;
-    }
-    let run = rest.iter().take_while(|c| NUMERALS.contains(**c)).count();
-    let counted = rest.get(run).is_some_and(|c| COUNTERS.contains(*c));
-    let free = !before.is_some_and(|c| "统第唯周期拜万之同".contains(c));
-    (run > 0 && counted && free).then(|| (Look::Number(None), run, rest.iter().take(run).collect::<String>().replace('两', "二")))
 }
 
 #[cfg(test)]
@@ -501,13 +461,15 @@ mod tests {
             ("Alice owns the invoice printer.", "alic"),
             ("The login service is written in Kotlin.", "kotlin"),
             ("Errors in the importer are retried 3 times.", "3"),
-            ("The ledger listens on port 8,080", "8080"),
+            ("The ledger listens at 8,080", "8080"),
+            ("I want British spelling in the notes.", "british"),
+            ("The notes have to work offline.", ""),
             ("Commit messages are wrapped at 72 characters.", "72"),
             ("登录服务的超时时间是 30 秒。", "30s"),
             ("登录服务用 Kotlin 写。", "kotlin"),
             ("报表每周三发版", "三"),
         ] {
-            assert_eq!(values(text), [wanted], "{text}");
+            assert_eq!(values(text).concat(), wanted, "{text}");
         }
         let left = |text: &str| -> Vec<String> { read(text).left.into_iter().map(|u| u.text).collect() };
         assert_eq!(left("Deploys moved from Jenkins to Argo."), ["jenkin"]);
