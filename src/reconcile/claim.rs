@@ -144,6 +144,8 @@ pub(super) struct Unit {
     /// Words between two small words have the same number.
     pub phrase: usize,
     pub clause: usize,
+    /// Goes on with a value in words: "centre" in "the Oslo data centre".
+    pub tail: bool,
 }
 
 /// A clause as far as its sign goes.

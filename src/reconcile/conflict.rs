@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::claim::{Claim, Look, Part, Unit, topic_of};
 use super::duplicate::alike;
 use super::roles;
+use super::units::OWNS;
 use crate::model::{Kind, Memory, State};
 use crate::text::phrases::{has_any, without};
 use crate::text::polarity::{agree, common_limits, common_marks, polarity, polarity_without};
@@ -29,7 +30,7 @@ pub struct Clash {
 const SHARED: f64 = 0.5;
 
 /// Share of all words of the shorter claim, with its value, that both must have.
-const LEAST_SHARED: f64 = 0.33;
+const LEAST_SHARED: f64 = 0.34;
 
 /// Share if one says that it leaves the other's value behind: other words may then differ.
 const SHARED_LEFT: f64 = 0.6;
@@ -132,6 +133,9 @@ impl<'a> Rest<'a> {
 /// Whether two words are one: the same, or forms of one (timeout, times; approval, approve; rewritten, written).
 fn near(a: &Unit, b: &Unit) -> bool {
     let (x, y) = if a.text.len() <= b.text.len() { (&a.text, &b.text) } else { (&b.text, &a.text) };
+    if a.tail != b.tail {
+        return false;
+    }
     if x == y {
         return true;
     }
@@ -164,6 +168,10 @@ fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<(String, bool)> {
         return (!two).then(|| (format!("{}: {mine} in one and {theirs} in the other", shared(a, b)), true));
     }
     if !x.subject.is_empty() && !y.subject.is_empty() || denies(a) || denies(b) {
+        return None;
+    }
+    // Who owns it is no other value of a slot.
+    if x.subject.iter().chain(&y.subject).any(|u| u.text == OWNS) {
         return None;
     }
     // Other words in two places are another subject and another value; two numbers belong to one.
@@ -210,14 +218,17 @@ struct Frame {
 impl Frame {
     /// Whether two values can be of one slot: of one look, and opened by the same word unless the rest tells that it is one.
     fn comparable(&self, v: &Unit, w: &Unit) -> bool {
-        let target = |u: &Unit| u.by == "to" || u.by.ends_with(['成', '为', '到', '用', '走', '改']);
-        let told = v.by == w.by && !v.by.is_empty() || self.changed && (target(v) || target(w));
+        let told = v.by == w.by && !v.by.is_empty() || self.changed && (v.by == "to" || w.by == "to") && v.by != "由" && w.by != "由";
         let wide = |u: &Unit| u.text.chars().all(is_cjk);
         match (&v.look, &w.look) {
+            // "Use Redis in tests", "use Redis in demos": the name is the value, and what follows says where.
+            (Look::Value | Look::Plain, Look::Value | Look::Plain)
+                if self.named && v.by == w.by && matches!(v.by.as_str(), "in" | "on") =>
+            {
+                false
+            }
             (Look::Plain, Look::Plain) => told,
             (Look::Plain, _) | (_, Look::Plain) => false,
-            // "Use Redis in tests", "use Redis in demos": the name is the value, and what follows says where.
-            (Look::Value, Look::Value) if self.named && v.by == w.by && matches!(v.by.as_str(), "in" | "on") => false,
             (Look::Name | Look::Value, Look::Name | Look::Value) if wide(v) != wide(w) => self.rest_is_same && told,
             (Look::Name, Look::Name) if (v.by == "#") != (w.by == "#") => false,
             (Look::Name, Look::Name) => told || self.rest_is_same,
@@ -232,7 +243,8 @@ impl Frame {
 /// One speaks of a value that the other says is left behind, and of much the same subject.
 fn left_behind(a: &Claim, b: &Claim) -> Option<(String, bool)> {
     let leaves = |x: &Claim, y: &Claim| {
-        let left = |u: &&Unit| x.left.iter().any(|l| near(l, u));
+        let of_name = |u: &Unit| u.by.strip_prefix('#').map(str::to_owned);
+        let left = |u: &&Unit| x.left.iter().any(|l| near(l, u) && of_name(l) == of_name(u));
         let gone = |u: &&Unit| left(u) && !x.units.iter().any(|o| o.look != Look::Plain && near(o, u));
         let value = y.units.iter().find(|u| gone(u) && u.look != Look::Plain);
         let value = value.or_else(|| y.units.iter().filter(gone).nth(1))?;

@@ -45,7 +45,7 @@ const ENGLISH: &[(Role, &str)] = &[
          very all any some each every who what which how there here do does did has have had again still yet ok okay \
          too only let need want like keep set go get put run value back at least exactly about around note remember new as well",
     ),
-    (Role::Copula, "is are was were be been being 'm 're"),
+    (Role::Copula, "is are was were be been being become became becomes 'm 're"),
     (
         Role::Sign,
         "not no never none don't doesn't didn't cannot can't won't isn't aren't mustn't shouldn't can could may might must should will would shall always nothing \
@@ -94,7 +94,7 @@ const WIDE: &[(Role, &str)] = &[
     (Role::Uses, "选 选用 想用"),
     (
         Role::Changes,
-        "改 改成 改为 改用 改走 换成 换为 换到 变更为 调整为 迁到 迁移到 搬到 挪到 切到 切换到 升到 升级到 降到 降级到 调到 扩到 缩到 改到 推迟到 延期到 放宽到 缩短到 \
+        "改 改成 改为 改用 改走 换成 换为 换到 变成 变为 变更为 调整为 迁到 迁移到 搬到 挪到 切到 切换到 升到 升级到 降到 降级到 调到 扩到 缩到 改到 推迟到 延期到 放宽到 缩短到 \
          提高到 降低到 增加到 减少到 现在 以后 从今天起 从现在起 从今天 今后 に変更 に移行 へ移行 に切り替え 로 변경 으로 변경 로 전환",
     ),
     (Role::Leaves, "不再用 不再 弃用 取代 代替 替换 而不是 而非 别用 别再用 不用 放弃"),
@@ -124,13 +124,9 @@ static BY_LETTERS: LazyLock<HashMap<&'static str, Option<Role>>> = LazyLock::new
     WHOLE.split_whitespace().map(|w| (w, None)).chain(words).collect()
 });
 
-/// Words that open the same kind of value.
-const SAME: &[(&str, &str)] =
-    &[("由", "找 问 交给 归"), ("在", "放在 放到 存在 存到 写在 写到 跑在 落在 于"), ("用", "使用 采用 选 选用 想用 靠 通过")];
-
-/// What opens a value, as one word for all that open the same kind.
+/// What opens a value, as one word for all that name who does it.
 pub(super) fn meaning(by: &str) -> &str {
-    SAME.iter().find(|(_, words)| words.split(' ').any(|w| w == by)).map_or(by, |(word, _)| word)
+    if matches!(by, "找" | "交给" | "归") { "由" } else { by }
 }
 
 /// The role of an English word in lower case.

@@ -76,6 +76,8 @@ fn pieces(clause: &str) -> Vec<Piece> {
         } else if c.is_alphanumeric() || c == '\'' {
             let inner = |i: usize| {
                 let inside = matches!(letters[i], '_' | '-' | '.' | '/' | ':' | '\'' | ',' | '@');
+                let digits = |i: usize| letters.get(i).is_some_and(char::is_ascii_digit);
+                let inside = inside && (letters[i] != ',' || digits(i - 1) && digits(i + 1));
                 inside && letters.get(i + 1).is_some_and(|n| n.is_alphanumeric() && !is_cjk(*n))
             };
             let from = at;
@@ -135,6 +137,9 @@ struct Reader {
 /// A value begins right behind what opens it, or one CJK letter later (小王, 小李).
 const REACH: usize = 1;
 const REACH_WIDE: usize = 2;
+/// Stands for every verb of owning.
+pub(super) const OWNS: &str = "(owns)";
+
 /// Verbs before "to" and another verb.
 const MODAL: &[&str] =
     &["has", "have", "had", "need", "needs", "needed", "want", "wants", "like", "likes", "able", "allowed", "free", "fine", "how"];
@@ -223,7 +228,11 @@ impl Reader {
             }
         }
         let (denied, affirmed): (Vec<_>, Vec<_>) = self.gone_clauses.iter().partition(|(_, gone)| *gone);
-        if !affirmed.is_empty() {
+        // "After 14 days, …" affirms nothing by itself.
+        let says = |clause: &usize| {
+            self.out.units.iter().any(|u| u.clause == *clause && !matches!(u.look, Look::Number(_) | Look::Day | Look::Date | Look::Time))
+        };
+        if affirmed.iter().any(|(clause, _)| says(clause)) {
             for (clause, _) in denied {
                 let all: Vec<Unit> = self.out.units.iter().filter(|u| u.clause == clause).cloned().collect();
                 self.out.units.retain(|u| u.clause != clause || u.look == Look::Plain && all.len() > 1);
@@ -264,10 +273,12 @@ impl Reader {
             // "Use it to format …", "needs Node 22 to start", "has to work": what follows is what it is for, or a verb.
             Role::Opens if word == "to" && self.before_verb() => self.subject(),
             // "in the old app": what is known already is where, not what; a name may still be a value.
-            Role::Opens if matches!(word, "in" | "on" | "at" | "under" | "inside" | "within") && is_definite(next) => {
+            Role::Opens if is_locative(word) && is_definite(next) => {
                 self.opens(word, true);
             }
             Role::Opens => {
+                // From one value to another: that is a change, whatever the verb.
+                self.out.changed |= word == "to" && !self.from.is_empty();
                 if word == "是" && next.contains('的') && self.to_value() {
                     self.subject();
                 } else {
@@ -288,7 +299,7 @@ impl Reader {
                 self.phrase += 1;
                 self.leaving = 0;
                 if word.ends_with(['成', '为', '到', '用', '走', '改']) {
-                    self.opens(word, false);
+                    self.opens("to", false);
                 }
             }
             Role::Leaves => {
@@ -306,8 +317,9 @@ impl Reader {
                 let _ = self.to_value();
                 self.phrase += 1;
                 self.leaving = 0;
-                self.push("(owns)", Look::Plain);
-                self.open = Some(Open { by: "(owns)".to_owned(), words: 0, names_only: true, uses: false });
+                self.out.changed |= word == "took";
+                self.push(OWNS, Look::Plain);
+                self.open = Some(Open { by: OWNS.to_owned(), words: 0, names_only: true, uses: false });
             }
         }
     }
@@ -327,8 +339,8 @@ impl Reader {
 
     /// Before "is the …", 是…的 and a verb of owning stands the value, if it is one word.
     fn to_value(&mut self) -> bool {
-        let phrase = self.phrase;
         let before = self.out.units.get_mut(self.start..).unwrap_or_default();
+        let phrase = before.first().map_or(self.phrase, |u| u.phrase);
         let wide = |u: &Unit| u.text.chars().all(is_cjk);
         let plain = before.iter().all(|u| matches!(u.look, Look::Plain | Look::Value) && u.phrase == phrase);
         let name = plain && (before.len() == 1 || !before.is_empty() && before.len() <= 3 && before.iter().all(wide));
@@ -345,9 +357,11 @@ impl Reader {
             self.first = false;
             return self.push(if look == Look::Day { lower.trim_end_matches('s') } else { &lower }, look);
         }
-        let role = roles::of_word(&lower).filter(|role| match role {
+        // "written in Go": in the place of a value a capital makes a name of any word.
+        let valued = !self.first && word.starts_with(char::is_uppercase) && self.open.as_ref().is_some_and(|open| open.words == 0);
+        let role = roles::of_word(&lower).filter(|_| !valued).filter(|role| match role {
             Role::Changes => tells_change(&lower, rest),
-            Role::Uses if lower.starts_with("call") => lower == "called",
+            Role::Uses if lower.starts_with("call") || lower.starts_with("name") => lower.ends_with("ed"),
             Role::Owns => !lower.trim_end_matches('s').ends_with("al"),
             _ => true,
         });
@@ -382,15 +396,21 @@ impl Reader {
 
     fn push(&mut self, text: &str, look: Look) {
         // "Node 22": a number behind a name is the name's.
-        let last = self.out.units.last().filter(|u| u.look == Look::Name && u.phrase + usize::from(self.wide) == self.phrase);
+        let so_far = if self.leaving > 0 { &self.from } else { &self.out.units };
+        let last = so_far.last().filter(|u| u.look == Look::Name && u.phrase + usize::from(self.wide) == self.phrase);
         let by = match last.filter(|_| look == Look::Number(None)) {
             Some(name) => {
-                self.numbered.push(self.out.units.len() - 1);
+                if self.leaving == 0 {
+                    self.numbered.push(so_far.len() - 1);
+                }
                 format!("#{}", name.text)
             }
             None => self.open.as_ref().map(|open| open.by.clone()).unwrap_or_default(),
         };
-        let unit = Unit { text: text.to_owned(), look, by, phrase: self.phrase, clause: self.at };
+        let goes_on = |u: &Unit| u.phrase == self.phrase && u.clause == self.at && (u.tail || matches!(u.look, Look::Value | Look::Name));
+        let inside = self.open.as_ref().is_some_and(|open| is_locative(&open.by));
+        let tail = inside && look == Look::Plain && self.out.units.last().is_some_and(goes_on);
+        let unit = Unit { text: text.to_owned(), look, by, phrase: self.phrase, clause: self.at, tail };
         // Among CJK letters a value in other letters is whole.
         match &mut self.open {
             Some(_) if self.wide && !text.chars().all(is_cjk) => {
@@ -438,6 +458,10 @@ impl Reader {
             }
         }
     }
+}
+
+fn is_locative(word: &str) -> bool {
+    matches!(word, "in" | "on" | "at" | "under" | "inside" | "within")
 }
 
 fn is_definite(word: &str) -> bool {
