@@ -243,6 +243,9 @@ impl Frame {
 /// One speaks of a value that the other says is left behind, and of much the same subject.
 fn left_behind(a: &Claim, b: &Claim) -> Option<(String, bool)> {
     let leaves = |x: &Claim, y: &Claim| {
+        if denies(y) {
+            return None;
+        }
         let of_name = |u: &Unit| u.by.strip_prefix('#').map(str::to_owned);
         let left = |u: &&Unit| x.left.iter().any(|l| near(l, u) && of_name(l) == of_name(u));
         let gone = |u: &&Unit| left(u) && !x.units.iter().any(|o| o.look != Look::Plain && near(o, u));
@@ -253,7 +256,10 @@ fn left_behind(a: &Claim, b: &Claim) -> Option<(String, bool)> {
         let (m, n) = (rest.len() - p.values.len(), x.units.len() - q.values.len());
         let one_sided = p.values.is_empty() && (p.subject.is_empty() || q.subject.is_empty());
         let about = p.named || p.enough && p.shared.min(q.shared) as f64 >= SHARED_LEFT * m.min(n) as f64;
-        let about = about && one_sided;
+        // Or it names the old value in two words that stand together.
+        let latin_gone = |u: &Unit| gone(&u) && !u.text.chars().any(is_cjk);
+        let two_words = y.units.windows(2).any(|pair| pair.iter().all(latin_gone));
+        let about = about && (one_sided || two_words);
         about.then(|| (format!("{}: {} no longer", shared(a, b), value.text), p.subject.is_empty() || q.subject.is_empty()))
     };
     leaves(b, a).or_else(|| leaves(a, b))
