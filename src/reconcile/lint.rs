@@ -116,7 +116,10 @@ pub fn lint(snapshot: &Snapshot, today: &str) -> Vec<Proposal> {
         proposals.extend(about_one(memory, today));
     }
     proposals.extend(duplicates(&clean));
-    proposals.extend(standing::conflicts(snapshot, &clean));
+    // What is over by its own words disagrees with nothing.
+    let over: BTreeSet<&Id> = proposals.iter().filter(|p| p.kind == Kind::Lapse).flat_map(|p| &p.ids).collect();
+    let holds: Vec<Memory> = clean.iter().filter(|m| !over.contains(&m.id)).cloned().collect();
+    proposals.extend(standing::conflicts(snapshot, &holds));
     proposals.extend(standing::finished(snapshot));
     proposals
 }
