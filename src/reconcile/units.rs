@@ -262,8 +262,8 @@ impl Reader {
             Role::Glue => {}
             Role::Sign => self.phrase += 1,
             Role::Copula => {
-                self.to_subject();
-                if next == "the" && self.to_value() {
+                self.mark_subject();
+                if next == "the" && self.mark_value() {
                     self.subject();
                 } else {
                     self.opens(word, true);
@@ -278,7 +278,7 @@ impl Reader {
             Role::Opens => {
                 // From one value to another: that is a change, whatever the verb.
                 self.out.changed |= word == "to" && !self.from.is_empty();
-                if word == "是" && next.contains('的') && self.to_value() {
+                if word == "是" && next.contains('的') && self.mark_value() {
                     self.subject();
                 } else {
                     self.opens(word, false);
@@ -313,7 +313,7 @@ impl Reader {
             Role::Gone => self.gone = true,
             Role::Also => self.out.also = true,
             Role::Owns => {
-                let _ = self.to_value();
+                let _ = self.mark_value();
                 self.phrase += 1;
                 self.leaving = 0;
                 self.out.changed |= word == "took";
@@ -330,14 +330,14 @@ impl Reader {
     }
 
     /// Before the verb stands the subject, whatever it looks like.
-    fn to_subject(&mut self) {
+    fn mark_subject(&mut self) {
         for unit in self.out.units.iter_mut().skip(self.start).filter(|u| matches!(u.look, Look::Name | Look::Value)) {
             unit.look = Look::Plain;
         }
     }
 
     /// Before "is the …", 是…的 and a verb of owning stands the value, if it is one word.
-    fn to_value(&mut self) -> bool {
+    fn mark_value(&mut self) -> bool {
         let before = self.out.units.get_mut(self.start..).unwrap_or_default();
         let phrase = before.first().map_or(self.phrase, |u| u.phrase);
         let wide = |u: &Unit| u.text.chars().all(is_cjk);
