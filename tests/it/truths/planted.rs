@@ -235,16 +235,16 @@ impl Truths {
     fn stale(&mut self, from: &Shapes, subjects: &[String], english: bool) {
         let first = self.below(subjects.len());
         let subject = |at: usize| &subjects[(first + at) % subjects.len()];
-        for at in 0..4 {
+        for (at, day) in PAST.iter().enumerate() {
             let text = |day: &str| from.stale.past[at % from.stale.past.len()].replace("{d}", day);
-            let lapsed = self.add("fact", 1, &text(PAST[at]).replace("{s}", subject(at)));
+            let lapsed = self.add("fact", 1, &text(day).replace("{s}", subject(at)));
             self.plant(Fault::Stale, "past", vec![lapsed]);
             self.add("fact", 1, &text(FUTURE).replace("{s}", subject(at + 7)));
         }
-        for at in 0..2 {
+        for (at, day) in PAST.iter().enumerate().take(2) {
             let text = if english { "Builds of the {s} skip the slow tests." } else { "{s}的构建先跳过慢测试。" };
             let lapsed = self.add("fact", 1, &text.replace("{s}", subject(at)));
-            self.last().validity = Validity::Until(PAST[at].to_owned());
+            self.last().validity = Validity::Until((*day).to_owned());
             self.plant(Fault::Stale, "until", vec![lapsed]);
         }
         for (n, todo) in from.stale.todo.iter().enumerate() {
