@@ -27,12 +27,20 @@ const SETTINGS: &[&str] = &[
 /// Runs git and gives its output; `None` if it is not there, fails, or takes longer than `limit`. Exit 1 counts as an answer
 /// (`grep` that finds nothing).
 fn run(folder: &Path, args: &[&str], paths: &BTreeSet<String>, limit: Duration) -> Option<Vec<u8>> {
+    run_with(folder, &[], args, paths, limit)
+}
+
+/// The same with more settings.
+fn run_with(folder: &Path, settings: &[String], args: &[&str], paths: &BTreeSet<String>, limit: Duration) -> Option<Vec<u8>> {
     let mut command = Command::new("git");
-    for setting in SETTINGS {
+    for setting in SETTINGS.iter().copied().chain(settings.iter().map(String::as_str)) {
         command.args(["-c", setting]);
     }
     command.arg("--no-pager");
-    command.args(["--no-optional-locks", "--literal-pathspecs", "-C"]).arg(folder).args(args).arg("--").args(paths);
+    command.args(["--no-optional-locks", "--literal-pathspecs", "-C"]).arg(folder).args(args);
+    if !paths.is_empty() {
+        command.arg("--").args(paths);
+    }
     // A partial clone would fetch what it lacks.
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "");
     let quiet =
@@ -83,11 +91,20 @@ pub(super) fn changes(folder: &Path, oldest: Date, paths: &BTreeSet<String>, lim
 
 /// Those of these paths that differ from the last commit.
 pub(super) fn dirty(folder: &Path, paths: &BTreeSet<String>, limit: Duration) -> Option<BTreeSet<String>> {
-    // By the times of files and by the index, since comparing contents would run clean filters.
+    // By the times of files and by the index. Where a file is as new as the index git compares contents all the same, for which
+    // clean filters would be run.
+    let filters = without_filters(folder, limit)?;
     let common = ["--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative"];
-    let unstaged = run(folder, &[&["diff-files"], common.as_slice()].concat(), paths, limit)?;
-    let staged = run(folder, &[&["diff-index", "--cached"], common.as_slice(), &["HEAD"]].concat(), paths, limit)?;
+    let unstaged = run_with(folder, &filters, &[&["diff-files"], common.as_slice()].concat(), paths, limit)?;
+    let staged = run_with(folder, &filters, &[&["diff-index", "--cached"], common.as_slice(), &["HEAD"]].concat(), paths, limit)?;
     Some(lines(&unstaged).chain(lines(&staged)).map(str::to_owned).collect())
+}
+
+/// Settings that empty every filter that the repository's own settings name; `None` if one of them cannot be emptied.
+fn without_filters(folder: &Path, limit: Duration) -> Option<Vec<String>> {
+    let bytes = run(folder, &["config", "--name-only", "--get-regexp", r"^filter\."], &BTreeSet::new(), limit)?;
+    // `-c` splits at the first `=`, so a name with one could not be meant.
+    lines(&bytes).map(|key| (!key.contains('=')).then(|| format!("{key}="))).collect()
 }
 
 /// Which of these words stand in tracked files, as whole words.

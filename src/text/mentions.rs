@@ -93,7 +93,9 @@ pub fn paths(text: &str) -> BTreeSet<Mention> {
     if !text.is_ascii() {
         // A name in another script ends where a space, a quote or a mark stands.
         let ends = |c: char| c.is_whitespace() || "`'\"“”‘’「」《》()（）[]【】，。、：；！？,;:!?".contains(c);
-        let names = text.split(ends).filter(|name| !name.is_ascii() && !name.contains("//"));
+        // 配置见config.toml is a sentence that ends in a file.
+        let sentence = |name: &str| name.rsplit(|c: char| !c.is_ascii()).next().and_then(path_of).is_some();
+        let names = text.split(ends).filter(|name| !name.is_ascii() && !name.contains("//") && !sentence(name));
         found.extend(names.filter_map(path_of).map(Mention::Path));
     }
     found

@@ -262,7 +262,8 @@ fn memory_of(file: &File, topic: Option<String>, id: Id) -> Memory {
     }
     let mut memory = Memory::new(id, layer, says, short(&statement));
     let label = |names: &[&str]| labelled(file.body(), names).map(|text| words::clip(&text, 2.0 * words::MAX_WIDTH));
-    memory.reason = label(&["why", "reason", "原因", "为什么", "理由"]);
+    let text = || prose(file.body(), &statement).map(|text| words::clip(&text, 2.0 * words::MAX_WIDTH));
+    memory.reason = label(&["why", "reason", "原因", "为什么", "理由"]).or_else(text);
     memory.how_to_apply = label(&["how to apply", "如何应用", "做法"]);
     memory.topic = topic;
     let slug: Vec<String> =
@@ -291,6 +292,19 @@ pub(super) fn short(statement: &str) -> String {
         Some(at) if at > cut.len() / 2 => format!("{} …", cut[..at].trim_end_matches(ends).trim_end()),
         _ => cut,
     }
+}
+
+/// The text of a file besides what it states, on one line: without headings, labels, quotes and code.
+fn prose(body: &str, statement: &str) -> Option<String> {
+    let mut fenced = false;
+    let lines = body.lines().map(str::trim).filter(|line| {
+        let fence = line.starts_with("```");
+        fenced ^= fence;
+        !fence && !fenced && !line.starts_with(['#', '>', '|']) && !line.starts_with("**") && !line.starts_with("<!--")
+    });
+    let said = |line: &&str| !line.is_empty() && !statement.contains(*line);
+    let text = lines.map(|line| line.trim_start_matches(['-', '*', '+', ' '])).filter(said).collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then_some(text)
 }
 
 /// The paragraph behind a label, with the list that follows it, on one line.
