@@ -121,7 +121,10 @@ impl HistoryArgs {
         let history = store.history()?;
         let mine = |m: &&Manifest| within.as_ref().is_none_or(|names| m.projects().iter().any(|p| names.iter().any(|n| n == p)));
         let shown: Vec<&Manifest> = history.iter().filter(mine).take(self.limit).collect();
-        let ahead: BTreeSet<u64> = store.steps(false, None)?.iter().map(|m| m.seq).collect();
+        // What was done again is done by its redoing, which leads back to it over the undoing between.
+        let before = |seq: &u64| history.iter().find(|m| m.seq == *seq)?.takes_back.as_ref().map(|back| back.seq);
+        let steps = store.steps(false, None)?;
+        let ahead: BTreeSet<u64> = steps.iter().flat_map(|m| std::iter::successors(Some(m.seq), before)).collect();
         let state = |m: &Manifest| if m.takes_back.is_none() && !m.is_adoption() && !ahead.contains(&m.seq) { "undone" } else { "" };
         if app.ui.wishes.json {
             let rows: Vec<Value> = shown.iter().rev().map(|h| row(h, state(h))).collect();

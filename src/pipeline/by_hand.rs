@@ -5,6 +5,7 @@ use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
 use crate::model::plan::{Plan, ReviewItem};
 use crate::model::{self, Change, Id, Layer, Memory, Origin, State, Validity};
+use crate::reconcile::claim::Claim;
 use crate::reconcile::neighbours::Neighbours;
 use crate::reconcile::{conflict, duplicate};
 use crate::store::Snapshot;
@@ -169,8 +170,9 @@ pub fn clashes<'a>(near: impl Iterator<Item = &'a Memory>, memory: &Memory) -> V
     let holds: Vec<&Memory> = near.filter(|m| matches!(m.state, State::Valid | State::Rejected)).collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let share = holds.len().div_ceil(cores).max(SHARE);
+    let new = Claim::of(memory);
     let flag = |older: &&Memory| {
-        let clash = conflict::clash(older, memory)?;
+        let clash = conflict::between(&Claim::of(older), &new)?;
         let (id, newer) = (older.id.clone(), memory.id.clone());
         Some((id.clone(), Change::Conflict { older: id, newer, reason: clash.reason, supersedes: clash.changed }))
     };
