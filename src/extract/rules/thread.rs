@@ -17,13 +17,18 @@ pub fn subject<'a>(scene: &Scene<'a>, earlier: &[&'a str]) -> Option<(u32, &'a s
     let full = |text: &&str| {
         let clause = Clause::new(text, scene.language);
         subject_tokens(text).len() >= 2
-            && (clause.asks() || !(clause.is_open() || clause.has(Mark::Order) || clause.raw_has(Mark::Correct)))
+            && (clause.asks() || !(clause.is_open() || clause.has(Mark::Order) || clause.raw_has(Mark::Correct) || proposes(&clause)))
     };
+    // "Let's use Redis" is an answer itself, and no heading for the next one.
     let own = earlier.iter().rev().copied().find(|s| full(s)).map(|s| (scene.turn.number, s));
     own.or_else(|| choice_question(scene)).or_else(|| {
         let turn = scene.user_before?;
         sentences::split(&turn.text).into_iter().rev().find(full).map(|s| (turn.number, s))
     })
+}
+
+fn proposes(clause: &Clause<'_>) -> bool {
+    [Mark::Suggest, Mark::Propose, Mark::ProposeLead, Mark::Because].iter().any(|mark| clause.raw_has(*mark) || clause.has(*mark))
 }
 
 /// The last question for a choice: the assistant's of the turn before, else the user's own.
