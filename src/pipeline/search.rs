@@ -54,7 +54,9 @@ impl Searcher {
             done.is_ok()
         };
         let fresh = match &*self.source.borrow() {
-            Source::Index(index, known) if known == projects => projects.iter().all(|project| refresh(index, project)),
+            Source::Index(index, known) if known == projects && index.is_in_place() => {
+                projects.iter().all(|project| refresh(index, project))
+            }
             _ => false,
         };
         if !fresh {

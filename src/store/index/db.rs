@@ -22,7 +22,30 @@ const WAIT: Duration = Duration::from_millis(1500);
 #[derive(Debug)]
 pub(super) struct Db {
     pub(super) sql: Connection,
+    /// The file that was opened.
+    file: Option<FileId>,
     _shared: File,
+}
+
+/// Device and number of a file.
+type FileId = (u64, u64);
+
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_id(path: &Path) -> Option<FileId> {
+    path.is_file().then_some((0, 0))
+}
+
+impl Db {
+    /// Whether the file that is open is still the one at its place. Who keeps a lost one open keeps others from making it anew.
+    pub(super) fn is_in_place(&self, home: &Path) -> bool {
+        self.file.is_some() && file_id(&path(home)) == self.file
+    }
 }
 
 /// `.state/search.db`.
@@ -64,13 +87,13 @@ pub(super) fn open(home: &Path) -> Result<Db> {
     if path(home).is_file() {
         let sql = connect(home)?;
         if format(&sql)? == FORMAT {
-            return Ok(Db { sql, _shared: shared });
+            return Ok(Db { sql, file: file_id(&path(home)), _shared: shared });
         }
     }
     drop(shared);
     renew(home, false)?;
     let shared = lock(home, false)?;
-    Ok(Db { sql: connect(home)?, _shared: shared })
+    Ok(Db { sql: connect(home)?, file: file_id(&path(home)), _shared: shared })
 }
 
 /// Throws the index away and makes an empty one; unless `always`, only if it is not good.

@@ -75,6 +75,11 @@ impl Index {
         &self.db.sql
     }
 
+    /// Whether the file that is open is still the one at its place.
+    pub fn is_in_place(&self) -> bool {
+        self.db.is_in_place(&self.home)
+    }
+
     /// Begins a read that sees one state of the index until [`Index::end`].
     pub fn begin(&self) -> Result<()> {
         self.sql().execute_batch("BEGIN").map_err(|e| failed(&e))
