@@ -10,7 +10,7 @@ use crate::reconcile::links::Web;
 
 /// Print how memories are tied to each other, as Mermaid or Graphviz
 ///
-/// Ties are [[id]] or [[words of the summary]] in the text of an entry, and its relations (supersedes, depends_on, …).
+/// Ties are names in double brackets in the text of an entry (an id, or the words of a summary), and its relations.
 #[derive(Debug, Args)]
 pub struct GraphArgs {
     /// Only what hangs together with this memory
