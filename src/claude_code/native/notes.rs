@@ -4,14 +4,13 @@
 
 use super::INDEX;
 use super::folder::Folder;
-use super::take::{CONFIDENCE, FORMAT, Fate, Taken, Wish, doubt, review_item, scrub, short};
+use super::take::{CONFIDENCE, Fate, Reading, Taken, Wish, doubt, review_item, scrub, short};
 use crate::error::Result;
 use crate::extract::ground;
-use crate::model::plan::SessionRecord;
 use crate::model::{Change, Evidence, Id, Kind, Layer, Memory, Origin, Speaker};
 use crate::pipeline::by_hand;
 use crate::reconcile::duplicate::{self, Twins};
-use crate::store::{Snapshot, sha256};
+use crate::store::Snapshot;
 use crate::text::words;
 
 /// Fewer words than these say nothing by themselves.
@@ -25,13 +24,10 @@ pub fn plan(folder: &Folder, snapshot: &Snapshot, wish: &Wish<'_>, new_id: &dyn 
     let (mut changes, mut taken) = (Vec::new(), Vec::new());
     let source = folder.path.join(INDEX).to_string_lossy().into_owned();
     let notes: Vec<_> = folder.index().notes.into_iter().filter_map(|(line, topic, text)| Some((line, topic, item(&text)?))).collect();
-    let digest = sha256(notes.iter().flat_map(|(_, _, text)| [text.as_str(), "\n"]).collect::<String>().as_bytes());
-    let before = snapshot.catalogue.sessions.iter().find(|s| s.format == FORMAT && s.source == source);
-    if notes.is_empty() || before.is_some_and(|s| s.sha256 == digest) {
-        return Ok((changes, taken));
-    }
-    let day = wish.at.get(..10).unwrap_or_default();
-    let session = before.map_or_else(|| format!("{day}-{}", &sha256(source.as_bytes())[..8]), |s| s.session.clone());
+    let text: String = notes.iter().flat_map(|(_, _, text)| [text.as_str(), "\n"]).collect();
+    let reading = Reading::begin(snapshot, source, &text, wish.at.get(..10).unwrap_or_default()).filter(|_| !notes.is_empty());
+    let Some(reading) = reading else { return Ok((changes, taken)) };
+    let session = reading.session.clone();
     let mut twins = Twins::of(snapshot.entries.iter().map(|e| e.memory.clone()));
     for (line, topic, text) in notes {
         let mut memory = Memory::new(new_id()?, Layer::Working, Kind::Fact, short(&text));
@@ -61,17 +57,7 @@ pub fn plan(folder: &Folder, snapshot: &Snapshot, wish: &Wish<'_>, new_id: &dyn 
         taken.push(Taken { file: format!("{INDEX}:{line}"), fate, memory: Some(memory) });
     }
     let stored = taken.iter().filter(|t| t.fate == Fate::New).count();
-    changes.push(Change::Session(SessionRecord {
-        session,
-        transcript: format!("{FORMAT}:{source}"),
-        source,
-        format: FORMAT.to_owned(),
-        sha256: digest,
-        extractor: FORMAT.to_owned(),
-        ingested: wish.at.to_owned(),
-        stored: u32::try_from(stored).unwrap_or(u32::MAX),
-        ..SessionRecord::default()
-    }));
+    changes.push(reading.end(wish.at, u32::try_from(stored).unwrap_or(u32::MAX), 0));
     Ok((changes, taken))
 }
 

@@ -93,6 +93,43 @@ pub fn plan(folder: &Folder, snapshot: &Snapshot, wish: &Wish<'_>, new_id: &dyn 
     Ok(all)
 }
 
+/// A text of the folder on its way into the store: what tells it from its last reading.
+pub(super) struct Reading {
+    source: String,
+    digest: String,
+    /// That of the reading before, if there was one.
+    pub(super) session: String,
+}
+
+impl Reading {
+    /// `None` if `text` is as it was read last. `day` names the session of a first reading.
+    pub(super) fn begin(snapshot: &Snapshot, source: String, text: &str, day: &str) -> Option<Self> {
+        let digest = sha256(text.as_bytes());
+        let before = snapshot.catalogue.sessions.iter().find(|s| s.format == FORMAT && s.source == source);
+        if before.is_some_and(|s| s.sha256 == digest) {
+            return None;
+        }
+        let session = before.map_or_else(|| format!("{day}-{}", &sha256(source.as_bytes())[..8]), |s| s.session.clone());
+        Some(Self { source, digest, session })
+    }
+
+    /// The record that it was read, at `at` (RFC 3339).
+    pub(super) fn end(self, at: &str, stored: u32, review: u32) -> Change {
+        Change::Session(SessionRecord {
+            session: self.session,
+            transcript: format!("{FORMAT}:{}", self.source),
+            source: self.source,
+            format: FORMAT.to_owned(),
+            sha256: self.digest,
+            extractor: FORMAT.to_owned(),
+            ingested: at.to_owned(),
+            stored,
+            review,
+            ..SessionRecord::default()
+        })
+    }
+}
+
 /// What one file is taken with.
 struct One<'a> {
     folder: &'a Folder,
@@ -106,13 +143,9 @@ struct One<'a> {
 impl One<'_> {
     fn take(&mut self, section: Option<String>, new_id: &dyn Fn() -> Result<Id>) -> Result<(Fate, Option<Memory>)> {
         let source = self.folder.path.join(&self.file.name).to_string_lossy().into_owned();
-        let digest = sha256(self.file.text.as_bytes());
-        let before = self.snapshot.catalogue.sessions.iter().find(|s| s.format == FORMAT && s.source == source).cloned();
-        if before.as_ref().is_some_and(|s| s.sha256 == digest) {
-            return Ok((Fate::Same, None));
-        }
-        let day = self.file.day.clone().or_else(|| self.wish.at.get(..10).map(str::to_owned)).unwrap_or_default();
-        let session = before.as_ref().map_or_else(|| format!("{day}-{}", &sha256(source.as_bytes())[..8]), |s| s.session.clone());
+        let day = self.file.day.as_deref().or_else(|| self.wish.at.get(..10)).unwrap_or_default();
+        let Some(reading) = Reading::begin(self.snapshot, source, &self.file.text, day) else { return Ok((Fate::Same, None)) };
+        let session = reading.session.clone();
         let mut memory = match self.ours(&session, new_id)? {
             Ours::Fate(fate) => return Ok((fate, None)),
             Ours::Edited(memory) => *memory,
@@ -127,18 +160,7 @@ impl One<'_> {
         scrub(&mut memory);
         let fate = if memory.summary.is_empty() { Fate::Empty } else { self.settle(&mut memory, &session) };
         let (stored, review) = (u32::from(matches!(fate, Fate::New | Fate::Changed(_))), u32::from(matches!(fate, Fate::Review(_))));
-        self.changes.push(Change::Session(SessionRecord {
-            session,
-            transcript: format!("{FORMAT}:{source}"),
-            source,
-            format: FORMAT.to_owned(),
-            sha256: digest,
-            extractor: FORMAT.to_owned(),
-            ingested: self.wish.at.to_owned(),
-            stored,
-            review,
-            ..SessionRecord::default()
-        }));
+        self.changes.push(reading.end(self.wish.at, stored, review));
         Ok((fate, Some(memory)))
     }
 
