@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -195,19 +195,8 @@ fn work(app: &App) -> Result<usize> {
     let off = app.config.list("hooks.off_projects");
     let belongs = Belongs::new(app, &store, true, true)?;
     let project_of = |conversation: &Conversation| belongs.project_of(conversation);
-    let run = Run {
-        env: app.env,
-        store: &store,
-        extractor: chosen.extractor.as_ref(),
-        project_of: &project_of,
-        since: None,
-        is_ignored: &claude_code::is_ignored,
-        concurrency: 1,
-        max_supersedes: app.config.number("store.max_supersedes") as usize,
-        keep_turns: app.config.switch("search.keep_turns"),
-        dry_run: false,
-        on_file: &|_: &Path| {},
-    };
+    let run = Run::new(app.env, &store, &app.config, chosen.extractor.as_ref(), &project_of);
+    let run = Run { is_ignored: &claude_code::is_ignored, ..run };
     let read = |item: &Item| {
         if !off.is_empty() && store.project_of(&item.cwd)?.is_some_and(|name| off.contains(&name)) {
             return Ok(());

@@ -79,21 +79,16 @@ impl IngestArgs {
         let bar = app.ui.progress(files.files.len() as u64);
         let project_of = |conversation: &Conversation| belongs.project_of(conversation);
         let run = Run {
-            env: app.env,
-            store: &store,
-            extractor: chosen.extractor.as_ref(),
-            project_of: &project_of,
             since: since.as_deref(),
             // A file that is named is meant.
             is_ignored: &|cwd| self.all_history && claude_code::is_ignored(cwd),
             concurrency: if chosen.extractor.name() == "claude" { app.config.number("claude.concurrency") as usize } else { 1 },
-            max_supersedes: app.config.number("store.max_supersedes") as usize,
             dry_run,
-            keep_turns: app.config.switch("search.keep_turns"),
             on_file: &|path: &Path| {
                 bar.inc(1);
                 bar.set_message(app.ui.beside_bar(&path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()));
             },
+            ..Run::new(app.env, &store, &app.config, chosen.extractor.as_ref(), &project_of)
         };
         if self.plan {
             return plan(app, &run, &files);

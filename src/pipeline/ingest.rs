@@ -9,6 +9,7 @@ use super::answers::Calls;
 use super::prepare::{Origin, Prepared, prepare, prompts};
 use super::settle::settle;
 use super::{SessionReport, sources::Sources};
+use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Kind, Result};
 use crate::extract::{Extraction, Extractor, Job};
@@ -43,6 +44,25 @@ pub struct Run<'a> {
     pub dry_run: bool,
     /// Called with the name of each file as it begins, and after the last.
     pub on_file: &'a dyn Fn(&Path),
+}
+
+impl<'a> Run<'a> {
+    /// A run over everything, one conversation at a time, as the settings say.
+    pub fn new(env: &'a Env, store: &'a Store, config: &Config, extractor: &'a dyn Extractor, project_of: &'a ProjectOf<'a>) -> Self {
+        Self {
+            env,
+            store,
+            extractor,
+            project_of,
+            since: None,
+            is_ignored: &|_| false,
+            concurrency: 1,
+            max_supersedes: config.number("store.max_supersedes") as usize,
+            keep_turns: config.switch("search.keep_turns"),
+            dry_run: false,
+            on_file: &|_| {},
+        }
+    }
 }
 
 /// What a run did. `failure` is the error that ended it early; everything before it is stored.
