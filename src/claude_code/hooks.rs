@@ -334,7 +334,9 @@ fn start(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) -> 
     }
     // Where the index was lost, it is made while the first prompt is being typed.
     let names: Vec<String> = place.names().map(str::to_owned).collect();
-    if Index::at_hand(hook.home, &names, SMALL, hook.env.timestamp().as_nanosecond()).is_ok_and(|near| near.len() < names.len()) {
+    let now = hook.env.timestamp().as_nanosecond();
+    let near = Index::existing(hook.home).and_then(|index| Index::at_hand(index.as_ref(), hook.home, &names, SMALL, now));
+    if near.is_ok_and(|near| near.len() < names.len()) {
         worker::detach(hook.env, hook.home, INDEX)?;
     }
     let told = told?;
@@ -381,21 +383,16 @@ fn prompt(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) ->
     let all: Vec<String> = place.names().map(str::to_owned).collect();
     let now = hook.env.timestamp().as_nanosecond();
     // Without an index yet, a large project has nothing to say to this prompt; to the next one it has.
-    let names = match Index::at_hand(hook.home, &all, SMALL, now) {
-        Ok(names) => names,
-        // What is wrong with the index is dealt with, and said, by the search itself.
-        Err(_) => all.clone(),
-    };
-    if names.len() < all.len() {
+    let mut searcher = Searcher::at_hand(&place.store, &all, SMALL, now)?;
+    if searcher.projects().len() < all.len() {
         worker::detach(hook.env, hook.home, INDEX)?;
     }
     let options =
         SearchOptions { limit: recall::digest::MATCHES, hold_back: !place.store.trust_hand_edits, ..SearchOptions::new(hook.env.today()) };
-    let open = || Searcher::open(&place.store, &names, now);
-    let mut searcher = open()?;
+    let names = searcher.projects().to_vec();
     if !searcher.unnamed.is_empty() {
         searcher.unnamed.iter().try_for_each(|name| lasting(hook, &place.store, name).map(drop))?;
-        searcher = open()?;
+        searcher = searcher.again(&names, now)?;
     }
     let found = searcher.find(&words, &options)?;
     let hits: Vec<Hit> = found.into_iter().filter(|h| search::is_match(h) && !given.contains(&h.id)).collect();

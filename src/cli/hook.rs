@@ -1,12 +1,14 @@
 //! `hook` and `hook-worker`: called by Claude Code and by ourselves. Whatever happens, the exit code is 0.
 //!
-//! The work runs in a thread; if it is not done in time the process ends without it, and says so at the next start.
+//! A thread watches the time: what is not done by then is left, the process ends, and says so at the next start. The work itself is
+//! done where the process began, since memory is cheaper there than in a thread.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use clap::{Args, Parser};
@@ -94,19 +96,15 @@ fn parsed(args: Vec<OsString>, env: Env) {
     let ui = Ui::new(Wishes::default());
     match Cli::try_parse_from(args) {
         Ok(Cli { global, command: Command::Hook(hook) }) => {
-            let (home, now) = (home_of(&env, global.home.clone()), env.now());
-            let said = within(DEADLINE, move || {
-                let input = stdin();
-                let app = App::new(&env, Ui::new(Wishes::default()), global.home, global.project);
-                answer(&env, app.as_ref().map_err(Clone::clone), hook.event.as_deref(), &input)
-            });
-            match said {
-                Some(text) if text.is_empty() => {}
-                Some(text) => ui.line(&text),
-                None => {
-                    let late = Error::failure(format!("it took longer than {} ms and was left", DEADLINE.as_millis()));
-                    note_soon(home, Trouble::new(now, "hook", "", &late));
-                }
+            let late = Error::failure(format!("it took longer than {} ms and was left", DEADLINE.as_millis()));
+            let late = Trouble::new(env.now(), "hook", "", &late);
+            let watch = Watch::begin(DEADLINE, home_of(&env, global.home.clone()), late);
+            let input = stdin();
+            let app = App::new(&env, Ui::new(Wishes::default()), global.home, global.project);
+            let said = answer(&env, app.as_ref().map_err(Clone::clone), hook.event.as_deref(), &input);
+            watch.end();
+            if !said.is_empty() {
+                ui.line(&said);
             }
         }
         Ok(Cli { global, command: Command::HookWorker(_) }) => {
@@ -115,9 +113,11 @@ fn parsed(args: Vec<OsString>, env: Env) {
                 App::new(&env, Ui::new(Wishes::default()), global.home.clone(), None).map(|app| app.config.number("hooks.worker_minutes"));
             // One conversation may be under way when the time is over; after twice the time not even that counts.
             let hard = Duration::from_secs(minutes.unwrap_or(10).clamp(1, 24 * 60) * 120);
-            let outcome = within(hard, move || App::new(&env, Ui::new(Wishes::default()), global.home, None).and_then(|app| work(&app)));
-            let late = || Err(Error::failure("the reader in the background took too long and was ended"));
-            if let Err(error) = outcome.unwrap_or_else(late) {
+            let late = Error::failure("the reader in the background took too long and was ended");
+            let watch = Watch::begin(hard, home.clone(), Trouble::new(now.clone(), "worker", "", &late));
+            let outcome = App::new(&env, Ui::new(Wishes::default()), global.home, None).and_then(|app| work(&app));
+            watch.end();
+            if let Err(error) = outcome {
                 note_soon(home, Trouble::new(now, "worker", "", &error));
             }
         }
@@ -132,11 +132,50 @@ fn parsed(args: Vec<OsString>, env: Env) {
     }
 }
 
-/// The outcome of `work`, if it comes in time. If not, the thread ends with the process.
-fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+/// Whoever is first says how it went: the work, or the end of its time.
+struct Watch(Arc<AtomicBool>);
+
+impl Watch {
+    /// From now on. When the time is over before [`Watch::end`], `late` is written down and the process ends.
+    fn begin(limit: Duration, home: Option<PathBuf>, late: Trouble) -> Self {
+        let said = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&said);
+        // Where no thread can be made, the client's own patience ends the hook.
+        drop(std::thread::Builder::new().spawn(move || {
+            std::thread::sleep(limit);
+            if !over.swap(true, Ordering::SeqCst) {
+                note_soon(home, late);
+                leave();
+            }
+        }));
+        Self(said)
+    }
+
+    /// Comes back if the work is done in time, and it is not cut off any more; if not, the process is about to end.
+    fn end(self) {
+        while self.0.swap(true, Ordering::SeqCst) {
+            std::thread::park();
+        }
+    }
+}
+
+/// Ends the process while its work goes on: every change is safe against that.
+#[expect(clippy::exit, clippy::disallowed_methods, reason = "what takes too long may never come back")]
+fn leave() -> ! {
+    std::process::exit(0)
+}
+
+/// Does `work`, but waits for it no longer than this; its thread ends with the process.
+fn within(limit: Duration, work: impl FnOnce() + Send + 'static) {
     let (send, receive) = mpsc::sync_channel(1);
-    std::thread::Builder::new().spawn(move || drop(send.send(work()))).ok()?;
-    receive.recv_timeout(limit).ok()
+    let begun = std::thread::Builder::new().spawn(move || {
+        work();
+        // Nobody is there to hear it when it comes too late.
+        let _ = send.send(());
+    });
+    if begun.is_ok() {
+        let _ = receive.recv_timeout(limit);
+    }
 }
 
 /// Writes a failure down, unless the disk hangs.

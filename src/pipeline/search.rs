@@ -31,8 +31,27 @@ impl Searcher {
     /// # Errors
     /// If the projects themselves cannot be read.
     pub fn open(store: &Store, projects: &[String], now: i128) -> Result<Self> {
+        Self::with(None, store, projects, now)
+    }
+
+    /// The same, but only of those projects that can be searched in no time ([`Index::at_hand`]).
+    ///
+    /// # Errors
+    /// As [`Searcher::open`].
+    pub fn at_hand(store: &Store, projects: &[String], small: u64, now: i128) -> Result<Self> {
+        let near = || {
+            let index = Index::existing(store.home())?;
+            let names = Index::at_hand(index.as_ref(), store.home(), projects, small, now)?;
+            Ok::<_, Error>((index, names))
+        };
+        // What is wrong with the index is dealt with, and noted, on the way.
+        let (index, names) = near().unwrap_or_else(|_| (None, projects.to_vec()));
+        Self::with(index, store, &names, now)
+    }
+
+    fn with(index: Option<Index>, store: &Store, projects: &[String], now: i128) -> Result<Self> {
         let (mut notes, mut unnamed) = (Vec::new(), Vec::new());
-        let source = match indexed(store, projects, now, &mut notes, &mut unnamed) {
+        let source = match indexed(index, store, projects, now, &mut notes, &mut unnamed) {
             Ok(source) => source,
             Err(error) => {
                 notes.push(format!("searched without the index: {error}"));
@@ -68,6 +87,11 @@ impl Searcher {
         self.unnamed = unnamed;
         self.notes.borrow_mut().clear();
         Ok(self)
+    }
+
+    /// The projects that are searched.
+    pub fn projects(&self) -> &[String] {
+        &self.projects
     }
 
     /// The memories that share words with a query, best first.
@@ -116,12 +140,19 @@ fn whole(store: &Store, projects: &[String]) -> Result<Source> {
     Ok(Source::Whole(snapshots.iter().map(Whole::of).collect()))
 }
 
-fn indexed(store: &Store, projects: &[String], now: i128, notes: &mut Vec<String>, unnamed: &mut Vec<String>) -> Result<Source> {
+fn indexed(
+    index: Option<Index>,
+    store: &Store,
+    projects: &[String],
+    now: i128,
+    notes: &mut Vec<String>,
+    unnamed: &mut Vec<String>,
+) -> Result<Source> {
     if !store.home().is_dir() {
         return Err(Error::failure("there is no memory folder yet"));
     }
-    let mut fill = || -> Result<Source> {
-        let index = Index::open(store.home())?;
+    let mut fill = |index: Option<Index>| -> Result<Source> {
+        let index = index.map_or_else(|| Index::open(store.home()), Ok)?;
         for project in projects {
             if index.refresh(store, project, now)?.unnamed > 0 {
                 unnamed.push(project.clone());
@@ -129,14 +160,14 @@ fn indexed(store: &Store, projects: &[String], now: i128, notes: &mut Vec<String
         }
         Ok(Source::Index(index, projects.to_vec()))
     };
-    fill().or_else(|error| {
+    fill(index).or_else(|error| {
         // Somebody else is writing it: nothing is wrong with it.
         if error.kind == Kind::Busy {
             return Err(error);
         }
         notes.push(format!("{error}; it is made anew"));
         Index::renew(store.home())?;
-        fill()
+        fill(None)
     })
 }
 

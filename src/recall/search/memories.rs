@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 
 use super::filter::{gate, gate_by_text};
-use super::query::{Query, terms_per_word};
+use super::query::{Query, Range, terms_per_word};
 use super::{Breakdown, Corpus, Hit, SearchOptions, bm25};
 use crate::error::{Error, Result};
 use crate::model::Id;
@@ -20,6 +20,10 @@ const TERMS: usize = 120;
 
 /// How many memories of a project are looked at closely.
 pub const CANDIDATES: usize = 200;
+
+/// Memories to look through for candidates, as far as the rarer words of the query are in so many: what only shares the commoner
+/// ones with it comes in where there are too few others.
+const LOOKED_THROUGH: usize = 2000;
 
 /// What a word weighs in topic, keywords, summary, reason, evidence.
 const WEIGHTS: [f64; FIELDS] = [1.2, 1.5, 1.5, 0.8, 0.6];
@@ -45,8 +49,8 @@ struct Asked {
     /// What to count in a memory: the term, or its neighbours if nobody holds it.
     forms: Vec<String>,
     weight: f64,
-    /// Whether a memory has it.
-    held: bool,
+    /// How many memories have it.
+    held: usize,
     /// Plain idf, for coverage.
     idf: f64,
     /// What ranking weighs.
@@ -86,25 +90,19 @@ pub fn find_counted(corpora: &[&dyn Corpus], query: &str, options: &SearchOption
     // Of a long prompt, the words that tell memories apart. Sorting keeps the order of equals.
     asked.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
     asked.truncate(TERMS);
-    let mut forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
-    forms.sort_unstable();
-    forms.dedup();
-    let by_text = options.topic.is_some() || options.keyword.is_some();
-    let mut candidates: Vec<(usize, Doc)> = Vec::new();
-    for (at, corpus) in corpora.iter().enumerate() {
-        let accept = |doc: &Doc| {
-            let is_shown = gate(&doc.facts, options).is_none();
-            Ok(is_shown && (!by_text || corpus.records(&[doc])?.iter().all(|record| gate_by_text(record, options).is_none())))
-        };
-        candidates.extend(corpus.candidates(&forms, CANDIDATES, &accept)?.into_iter().map(|doc| (at, doc)));
+    let rare = rare(&asked);
+    let mut candidates = candidates(corpora, &rare, options)?;
+    if candidates.len() < CANDIDATES && rare.len() < asked.len() {
+        candidates = self::candidates(corpora, &asked.iter().collect::<Vec<_>>(), options)?;
     }
     let days: Vec<Option<Date>> = candidates.iter().map(|(_, doc)| doc.facts.day.as_deref()?.parse().ok()).collect();
+    let dated: Vec<Date> = days.iter().flatten().copied().collect();
     let scale = Scale {
         average: length as f64 / docs as f64,
         newest: days.iter().flatten().max().copied(),
         unit: unit(&asked) * if query.cjk { terms_per_word(&query.terms) } else { 1.0 },
         idf: asked.iter().map(|a| a.idf * a.weight).sum(),
-        days: days.iter().flatten().copied().collect(),
+        range: query.range(&dated),
     };
     let scored = candidates.into_iter().zip(days);
     let scored = scored.filter_map(|((at, doc), day)| Some((at, score(&doc, day, &asked, &query, &scale)?, doc)));
@@ -123,6 +121,34 @@ pub fn find_counted(corpora: &[&dyn Corpus], query: &str, options: &SearchOption
     Ok(Found { hits: hits.into_iter().flatten().collect(), all })
 }
 
+/// The words by which candidates are found: the most telling ones, until they are in many memories.
+fn rare(asked: &[Asked]) -> Vec<&Asked> {
+    let mut seen = 0;
+    let mut enough = |term: &&Asked| {
+        let comes_in = seen < 2 * CANDIDATES || seen + term.held <= LOOKED_THROUGH;
+        seen += if comes_in { term.held } else { 0 };
+        comes_in
+    };
+    asked.iter().filter(&mut enough).collect()
+}
+
+/// The memories of each corpus that have one of these words, with the place of the corpus.
+fn candidates(corpora: &[&dyn Corpus], asked: &[&Asked], options: &SearchOptions) -> Result<Vec<(usize, Doc)>> {
+    let mut forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
+    forms.sort_unstable();
+    forms.dedup();
+    let by_text = options.topic.is_some() || options.keyword.is_some();
+    let mut candidates = Vec::new();
+    for (at, corpus) in corpora.iter().enumerate() {
+        let accept = |doc: &Doc| {
+            let is_shown = gate(&doc.facts, options).is_none();
+            Ok(is_shown && (!by_text || corpus.records(&[doc])?.iter().all(|record| gate_by_text(record, options).is_none())))
+        };
+        candidates.extend(corpus.candidates(&forms, CANDIDATES, &accept)?.into_iter().map(|doc| (at, doc)));
+    }
+    Ok(candidates)
+}
+
 fn hit(score: &Score, record: MemoryRecord) -> Option<Hit> {
     let Score { parts, coverage, strength } = *score;
     let id = Id::parse(&record.id)?;
@@ -138,7 +164,7 @@ struct Score {
 
 /// The mean rarity of the terms that somebody holds.
 fn unit(asked: &[Asked]) -> f64 {
-    let held: Vec<f64> = asked.iter().filter(|a| a.held).map(|a| a.rarity).collect();
+    let held: Vec<f64> = asked.iter().filter(|a| a.held > 0).map(|a| a.rarity).collect();
     held.iter().sum::<f64>() / held.len().max(1) as f64
 }
 
@@ -170,7 +196,7 @@ fn asked(corpora: &[&dyn Corpus], query: &Query, docs: usize) -> Result<Vec<Aske
         let common = docs >= 20 && held * 5 > docs;
         let telling = weight * telling(term) * if common { 0.5 } else { 1.0 };
         all.push(Asked {
-            held: held > 0,
+            held,
             forms,
             weight,
             idf: bm25::idf(docs, held),
@@ -189,7 +215,8 @@ struct Scale {
     unit: f64,
     /// Of the whole query.
     idf: f64,
-    days: Vec<Date>,
+    /// The time that the query names.
+    range: Option<Range>,
 }
 
 fn score(doc: &Doc, day: Option<Date>, asked: &[Asked], query: &Query, scale: &Scale) -> Option<Score> {
@@ -229,7 +256,7 @@ fn score(doc: &Doc, day: Option<Date>, asked: &[Asked], query: &Query, scale: &S
         }
     }
     let age = day.zip(scale.newest).map(|(day, newest)| f64::from(days_between(day, newest)));
-    let dated = query.range(&scale.days).zip(day).map_or(0.0, |(range, day)| range.fit(day));
+    let dated = scale.range.zip(day).map_or(0.0, |(range, day)| range.fit(day));
     let recency = scale.unit * (DATED * dated + age.map_or(0.0, |age| RECENCY * (-age / HALF_LIFE_DAYS).exp2()));
     let hits = doc.facts.hits as f64;
     let usage = scale.unit * USAGE * hits / (hits + HALF_USE);
@@ -278,4 +305,27 @@ const CLEAR: [(f64, f64); 3] = [(2.0, 0.0), (1.2, 0.3), (0.6, 0.75)];
 /// that must be silent in doubt (the prompt hook); a person who searches gets every hit.
 pub fn is_match(hit: &Hit) -> bool {
     CLEAR.iter().any(|(strength, coverage)| hit.strength >= *strength && hit.coverage >= *coverage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(held: &[usize]) -> Vec<Asked> {
+        let one = |held: &usize| Asked { forms: Vec::new(), weight: 1.0, held: *held, idf: 1.0, rarity: 1.0, telling: 1.0 };
+        held.iter().map(one).collect()
+    }
+
+    #[test]
+    fn common_words_come_in_only_while_there_are_few_memories() {
+        for (held, taken) in [
+            (vec![0, 3, 90], vec![0, 3, 90]),
+            (vec![50_000], vec![50_000]),
+            (vec![10, 50_000, 7], vec![10, 50_000]),
+            (vec![500, 50_000, 7, 1400, 100], vec![500, 7, 1400]),
+        ] {
+            let all = asked(&held);
+            assert_eq!(rare(&all).iter().map(|a| a.held).collect::<Vec<_>>(), taken, "{held:?}");
+        }
+    }
 }

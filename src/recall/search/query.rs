@@ -110,6 +110,9 @@ fn years(days: &[Date]) -> Vec<i16> {
 fn chinese_range(text: &str, days: &[Date]) -> Option<Range> {
     static PATTERN: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?:((?:19|20)[0-9][0-9])年)?([0-9]{1,2})月(?:份|([0-9]{1,2})[日号])?").ok());
+    if !text.contains('月') {
+        return None;
+    }
     let found = PATTERN.as_ref()?.captures(text)?;
     let number = |i: usize| found.get(i).and_then(|m| m.as_str().parse::<i16>().ok());
     let m = i8::try_from(number(2)?).ok()?;
@@ -133,6 +136,10 @@ fn english_range(text: &str, days: &[Date]) -> Option<Range> {
     });
     static BEFORE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b([0-9]{1,2})(?:st|nd|rd|th)? (?:of )?$").ok());
     static BEHIND: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\.? ([0-9]{1,2})(?:st|nd|rd|th)?\b").ok());
+    // Most queries name no time, and making the patterns takes longer than ranking.
+    if !text.contains(|c: char| c.is_ascii_digit()) && !MONTHS.iter().any(|month| text.contains(&month[..3])) {
+        return None;
+    }
     let year = YEAR.as_ref()?.find(text).and_then(|m| m.as_str().parse::<i16>().ok());
     let name = MONTH.as_ref()?.find(text).filter(|m| m.as_str() != "may" || MAY.as_ref().is_some_and(|r| r.is_match(text)));
     let Some(name) = name else {

@@ -113,16 +113,23 @@ impl Index {
         }
     }
 
-    /// Those of these projects that a search can answer for in no time: the index has them, give or take what changed since, or
-    /// their files have at most `small` bytes.
+    /// The index as it is there; `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`Index::open`].
+    pub fn existing(home: &Path) -> Result<Option<Self>> {
+        if db::path(home).is_file() { Self::open(home).map(Some) } else { Ok(None) }
+    }
+
+    /// Those of these projects that a search can answer for in no time: the `index`, if there is one, has them, give or take what
+    /// changed since, or their files have at most `small` bytes.
     ///
     /// # Errors
     /// If files or index cannot be read.
-    pub fn at_hand(home: &Path, projects: &[String], small: u64, now: i128) -> Result<Vec<String>> {
-        let index = if db::path(home).is_file() { Some(Self::open(home)?) } else { None };
+    pub fn at_hand(index: Option<&Self>, home: &Path, projects: &[String], small: u64, now: i128) -> Result<Vec<String>> {
         let mut near = Vec::new();
         for project in projects {
-            let known = match &index {
+            let known = match index {
                 Some(index) => index.stamps(project).map_err(|e| failed(&e))?,
                 None => None,
             };
