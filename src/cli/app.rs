@@ -172,6 +172,22 @@ impl<'a> App<'a> {
         Ok(receipt)
     }
 
+    /// The same with a plan that needs to know only the memories whose summaries are `wanted`.
+    pub fn change_near(
+        &self,
+        store: &Store,
+        project: &str,
+        wanted: &dyn Fn(&str) -> bool,
+        make: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
+    ) -> Result<Receipt> {
+        if self.ui.wishes.dry_run {
+            return self.change(store, project, make);
+        }
+        let receipt = store.update_near(project, &self.env.now(), &|| self.env.new_id(), wanted, make)?;
+        self.announce(&receipt);
+        Ok(receipt)
+    }
+
     /// Says once what was found added or changed outside.
     pub fn announce(&self, receipt: &Receipt) {
         if !receipt.adopted.is_empty() {

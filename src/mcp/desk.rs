@@ -21,6 +21,7 @@ use crate::pipeline::by_hand::{self, Wish};
 use crate::pipeline::memory_tests::Gate;
 use crate::pipeline::review::{self, Decision, Keep, Voice};
 use crate::pipeline::search::Searcher;
+use crate::reconcile::neighbours::Sieve;
 use crate::recall::search::{Found, Hit, SearchOptions};
 use crate::store::identity::Here;
 use crate::store::layout::TRANSIENT;
@@ -339,7 +340,9 @@ impl Desk<'_> {
         let store = self.store()?;
         let project = self.project_to_write(&store)?;
         let (mut known, mut disagrees) = (None, Vec::new());
-        self.update(&store, &project, &mut |snapshot| {
+        let sieve = Sieve::of([&memory]);
+        let near = |summary: &str| sieve.may_share(summary);
+        store.update_near(&project, &self.env.now(), &|| self.env.new_id(), &near, &mut |snapshot| {
             if by_hand::is_buried(snapshot, &memory) {
                 return Err(usage(
                     "the user had this forgotten before, so it is not stored again",

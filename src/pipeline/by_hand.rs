@@ -143,11 +143,11 @@ pub struct Noted {
     pub disagrees: Vec<Id>,
 }
 
-/// Plans to remember.
+/// Plans to remember. The snapshot need not have memories that share no word with the new one.
 pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> Noted {
     let mut plan = plan(snapshot, "remember", at);
     let all: Vec<&Memory> = snapshot.entries.iter().map(|e| &e.memory).collect();
-    let near = Neighbours::around(memory, all.iter().copied()).near(memory);
+    let near = Neighbours::around([memory], all.iter().copied(), snapshot.count.max(all.len())).near(memory);
     let near = || near.iter().filter_map(|at| all.get(*at).copied());
     // The words alone rule most of them out, at a tenth of the price.
     let words = alike::key(&memory.summary);

@@ -1,6 +1,6 @@
 //! Which stored memories a conversation is shown with: few, and always what is still open.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::extract::Known;
 use crate::model::{Conversation, Kind, Memory, Speaker, State};
@@ -13,7 +13,7 @@ pub const MAX_KNOWN: usize = 40;
 /// Selects by shared content words and exact tokens with what was said behind `after_turn`; open todos and pending
 /// conflicts always come along. The order and the aliases depend only on the memories and the words.
 pub fn select(snapshots: &[&Snapshot], conversation: &Conversation, after_turn: u32) -> Vec<Known> {
-    let mut said = BTreeSet::new();
+    let mut said: HashSet<String> = HashSet::new();
     for turn in conversation.turns.iter().filter(|t| t.number > after_turn && matches!(t.speaker, Speaker::User | Speaker::Assistant)) {
         said.extend(words::tokens(&turn.text));
         said.extend(words::exact(&turn.text));
@@ -31,7 +31,7 @@ pub fn select(snapshots: &[&Snapshot], conversation: &Conversation, after_turn: 
             let memory = &entry.memory;
             let open = memory.kind == Kind::Todo && memory.state == State::Valid;
             let always = if open || disputed.contains(memory.id.as_str()) { MAX_KNOWN } else { 0 };
-            let shared = words_of(memory).intersection(&said).count();
+            let shared = shared(memory, &said);
             if shared + always > 0 {
                 ranked.push((shared + always, memory));
             }
@@ -43,9 +43,18 @@ pub fn select(snapshots: &[&Snapshot], conversation: &Conversation, after_turn: 
     ranked.into_iter().enumerate().map(known).collect()
 }
 
-fn words_of(memory: &Memory) -> BTreeSet<String> {
+/// How many words of a memory were said.
+fn shared(memory: &Memory, said: &HashSet<String>) -> usize {
     let text = format!("{} {} {}", memory.topic.as_deref().unwrap_or_default(), memory.summary, memory.keywords.join(" "));
-    let mut set = words::token_set(&text);
-    set.extend(words::exact(&text));
-    set
+    let mut shared: Vec<String> = Vec::new();
+    let mut take = |word: &str| {
+        if said.contains(word) && !shared.iter().any(|s| s == word) {
+            shared.push(word.to_owned());
+        }
+    };
+    words::each_token(&text, &mut take);
+    if words::may_be_exact(&text) {
+        words::exact(&text).iter().for_each(|word| take(word));
+    }
+    shared.len()
 }

@@ -241,7 +241,7 @@ fn is_vague(summary: &str) -> bool {
     let points =
         folded.split(|c: char| !c.is_alphanumeric()).any(|w| POINTING.contains(&w)) || POINTING_CHINESE.iter().any(|w| folded.contains(w));
     let rest = POINTING_CHINESE.iter().chain(EMPTY_CHINESE).fold(folded, |text, word| text.replace(word, " "));
-    let empty: BTreeSet<String> = POINTING.iter().chain(EMPTY).map(|w| words::stem(w)).collect();
+    let empty: BTreeSet<String> = POINTING.iter().chain(EMPTY).map(|w| words::stem(w).into_owned()).collect();
     let named = words::tokens(&rest).iter().filter(|t| !t.chars().any(words::is_cjk) && !empty.contains(*t)).count();
     let chinese = rest.chars().filter(|c| words::is_cjk(*c)).count();
     match named + chinese.div_ceil(2) {

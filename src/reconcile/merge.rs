@@ -1,6 +1,5 @@
 //! One candidate after the other against the store and against each other. Holds what the run has decided so far.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::claim::{Claim, says_change};
@@ -29,8 +28,8 @@ pub(super) struct Merge<'a> {
     snapshot: &'a Snapshot,
     /// What stands in the project and, as far as it was shown, in `_global`.
     stored: Vec<&'a Memory>,
-    /// Where `stored` shares words with a new one; made when the first candidate comes.
-    neighbours: OnceCell<Neighbours>,
+    /// Where `stored` shares words with the candidates.
+    neighbours: Neighbours,
     /// Alias or reference to id.
     names: BTreeMap<String, Id>,
     /// New memories, in order; their links may still grow.
@@ -60,7 +59,7 @@ impl<'a> Merge<'a> {
             context,
             snapshot,
             stored,
-            neighbours: OnceCell::new(),
+            neighbours: Neighbours::default(),
             names,
             fresh: Vec::new(),
             amended: BTreeMap::new(),
@@ -72,8 +71,9 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Makes the references of this answer known, so that candidates can point at each other.
-    pub fn name(&mut self, kept: &[(Verdict, Memory, Option<Vec<Code>>)]) {
+    /// Makes the candidates of this answer known, before the first is taken: they can point at each other.
+    pub fn expect(&mut self, kept: &[(Verdict, Memory, Option<Vec<Code>>)]) {
+        self.neighbours = Neighbours::around(kept.iter().map(|(_, memory, _)| memory), self.stored.iter().copied(), self.stored.len());
         for (verdict, memory, codes) in kept {
             if codes.is_none() {
                 self.names.entry(verdict.candidate.reference.clone()).or_insert_with(|| memory.id.clone());
@@ -141,8 +141,7 @@ impl<'a> Merge<'a> {
 
     /// Those of [`Merge::everything`] that share words with a memory.
     fn near(&self, memory: &Memory) -> impl Iterator<Item = &Memory> {
-        let neighbours = self.neighbours.get_or_init(|| Neighbours::of(self.stored.iter().copied()));
-        let stored = neighbours.near(memory).into_iter().filter_map(|at| self.stored.get(at).copied());
+        let stored = self.neighbours.near(memory).into_iter().filter_map(|at| self.stored.get(at).copied());
         self.fresh.iter().chain(stored.map(|m| self.amended.get(&m.id).unwrap_or(m)))
     }
 

@@ -97,7 +97,7 @@ pub fn reconcile(verdicts: Vec<Verdict>, snapshot: &Snapshot, context: &Reconcil
             }
         }
     }
-    merge.name(&kept);
+    merge.expect(&kept);
     for (verdict, memory, codes) in kept {
         match codes {
             None => merge.take(&verdict, memory)?,

@@ -91,6 +91,17 @@ impl Draft {
         snapshot
     }
 
+    /// The same, or only the entries whose summaries are `wanted`, with the catalogue itself, which is to be given back: a copy of
+    /// thousands of rows takes time.
+    pub(super) fn lend(&mut self, wanted: Option<&dyn Fn(&str) -> bool>) -> Snapshot {
+        let mut snapshot = match wanted {
+            Some(wanted) => self.project.some(wanted),
+            None => self.project.snapshot(),
+        };
+        snapshot.catalogue = std::mem::take(&mut self.project.catalogue);
+        snapshot
+    }
+
     /// The project as the next reader will find it once these files are written.
     pub(super) fn after(&self, swaps: &[FileSwap]) -> Snapshot {
         let Project { name, raw, catalogue, .. } = &self.project;

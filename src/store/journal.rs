@@ -227,8 +227,7 @@ pub(super) fn run(home: &Path, _lock: &Lock, mut manifest: Manifest, swaps: Vec<
         return Err(error);
     }
     crash_point("journaled");
-    drop(swaps);
-    if let Err(error) = finish(home, &manifest, &[]) {
+    if let Err(error) = finish(home, &manifest, &[], &swaps) {
         return Err(match roll_back(home, &manifest) {
             Ok(()) => error,
             Err(_) => error.hint("free the disk or folder; the next command finishes or takes back what was begun"),
@@ -283,8 +282,9 @@ fn refuse_link(home: &Path, target: &Path) -> Result<()> {
 }
 
 /// Puts every staged file in place, checks it, and turns the journal into history. Can be repeated after any crash.
-/// Files in `edited` were changed by hand after they were put in place, so they are not checked.
-fn finish(home: &Path, manifest: &Manifest, edited: &[&str]) -> Result<()> {
+/// Files in `edited` were changed by hand after they were put in place, so they are not checked. What was meant to be written is
+/// compared as it is where it is still at hand, in `swaps`, and else by its digest.
+fn finish(home: &Path, manifest: &Manifest, edited: &[&str], swaps: &[FileSwap]) -> Result<()> {
     let mut folders = BTreeSet::new();
     for (n, file) in manifest.files.iter().enumerate() {
         let target = home.join(&file.path);
@@ -320,10 +320,14 @@ fn finish(home: &Path, manifest: &Manifest, edited: &[&str]) -> Result<()> {
         disk::sync_dir(folder)?;
     }
     crash_point("synced");
-    for file in manifest.files.iter().filter(|f| !edited.contains(&f.path.as_str())) {
+    for (n, file) in manifest.files.iter().enumerate().filter(|(_, f)| !edited.contains(&f.path.as_str())) {
         let target = home.join(&file.path);
-        let is = fs::read(&target).ok().map(|bytes| sha256(&bytes));
-        if is != file.after {
+        let is = fs::read(&target).ok();
+        let is_whole = match swaps.get(n) {
+            Some(swap) => is.as_deref() == swap.after.as_ref().map(|(_, bytes)| bytes.as_slice()),
+            None => is.map(|bytes| sha256(&bytes)) == file.after,
+        };
+        if !is_whole {
             return Err(Error::failure(format!("{} does not hold what was written to it", target.display()))
                 .hint("check the disk; the old state was put back"));
         }
@@ -413,7 +417,7 @@ pub(super) fn recover(home: &Path, _lock: &Lock) -> Result<Option<String>> {
     }
     let name = format!("`{}` of {}", manifest.command, manifest.at);
     let mut said = if complete {
-        finish(home, &manifest, &edited)?;
+        finish(home, &manifest, &edited, &[])?;
         format!("{name} had been cut off; it was finished")
     } else {
         roll_back(home, &manifest)?;

@@ -100,6 +100,8 @@ pub struct Snapshot {
     pub project: String,
     /// Entries of all layers, file by file in the order of the files; archived ones are not here.
     pub entries: Vec<Entry>,
+    /// How many of them there are, if only some were read ([`Store::update_near`]).
+    pub count: usize,
     /// Entries that cannot be read as memories.
     pub unreadable: Vec<Text>,
     /// Memories added or changed outside claude-mem that their owner has not looked at; with `trust_hand_edits = false` they
@@ -300,11 +302,35 @@ impl Store {
         layout::check_name(project)?;
         let lock = self.lock()?;
         let mut draft = self.take_in(&lock, self.read_locked(project)?, at, new_id)?;
-        let before = draft.snapshot();
+        let before = draft.lend(None);
         let plan = make_plan(&before)?;
         if let Some(accept) = accept.filter(|_| !plan.changes.is_empty()) {
+            draft.project.catalogue.clone_from(&before.catalogue);
             accept(&before, &self.foreseen(&mut draft.clone(), &plan)?)?;
         }
+        draft.project.catalogue = before.catalogue;
+        self.finish(&lock, draft, &plan)
+    }
+
+    /// As [`Store::update`], for a change that touches only a few memories of many: the snapshot has the entries whose summaries
+    /// are `wanted`, and no problems.
+    ///
+    /// # Errors
+    /// As [`Store::update`].
+    pub fn update_near(
+        &self,
+        project: &str,
+        at: &str,
+        new_id: &dyn Fn() -> Result<Id>,
+        wanted: &dyn Fn(&str) -> bool,
+        make_plan: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
+    ) -> Result<Receipt> {
+        layout::check_name(project)?;
+        let lock = self.lock()?;
+        let mut draft = self.take_in(&lock, self.read_locked(project)?, at, new_id)?;
+        let before = draft.lend(Some(wanted));
+        let plan = make_plan(&before)?;
+        draft.project.catalogue = before.catalogue;
         self.finish(&lock, draft, &plan)
     }
 

@@ -320,6 +320,27 @@ impl Project {
         views.filter_map(|view| self.known(&view).filter(|k| k.held).map(|known| (view, known)))
     }
 
+    /// The entries whose summaries are `wanted`; no other is read, and nothing is said of what is odd. The catalogue is left for
+    /// the caller to give.
+    pub(super) fn some(&mut self, wanted: &dyn Fn(&str) -> bool) -> Snapshot {
+        self.parse_all();
+        let mut snapshot = Snapshot { project: self.name.clone(), base: self.base(), ..Snapshot::default() };
+        let mut seen: HashSet<&str> = HashSet::new();
+        for file in self.markdown() {
+            let shown = shown(&self.name, &file);
+            let Some(document) = self.documents.get(&file) else { continue };
+            let views = document.wanted(wanted).filter(|view| view.entry.readable);
+            snapshot.entries.extend(views.filter(|v| v.entry.id.as_ref().is_some_and(|id| seen.insert(id.as_str()))).map(|v| Entry::of(&v, &shown)));
+        }
+        let everyday = self.catalogue.memories.iter().filter(|(_, known)| !layout::is_archive(&known.file));
+        snapshot.count = everyday.clone().count();
+        for (id, known) in everyday.filter(|(_, known)| known.held).filter_map(|(id, known)| Some((Id::parse(id)?, known))) {
+            snapshot.unannounced.extend((!known.announced).then(|| id.clone()));
+            snapshot.hand_edits.push(id);
+        }
+        snapshot
+    }
+
     /// What planning works on. The catalogue is left for the caller to give or to copy.
     pub(super) fn snapshot(&mut self) -> Snapshot {
         self.parse_all();

@@ -98,8 +98,8 @@ fn words_of(folded: &str) -> Vec<String> {
             continue;
         }
         let bare = word.trim_end_matches('\'');
-        if !bare.is_empty() && FILLERS.binary_search(&stem(bare).as_str()).is_err() && FILLERS.binary_search(&bare).is_err() {
-            out.push(stem(bare));
+        if !bare.is_empty() && FILLERS.binary_search(&&*stem(bare)).is_err() && FILLERS.binary_search(&bare).is_err() {
+            out.push(stem(bare).into_owned());
         }
         word.clear();
         if is_cjk(c) && !GLUE.contains(c) {

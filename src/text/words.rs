@@ -3,6 +3,7 @@
 //! Grounding, reconciling, recall and the offline rules all compare text through this file, so that "the same" means
 //! the same everywhere.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -142,69 +143,87 @@ const STOP: &[&str] = &[
     "you", "your",
 ];
 
-/// A light English stem: enough to put `logs`, `logged`, `logging` together; never a dictionary word by promise.
-pub fn stem(word: &str) -> String {
+/// A light English stem: enough to put `logs`, `logged`, `logging` together; never a dictionary word by promise. But for a `y`
+/// in the place of `ies` it is a beginning of the word.
+pub fn stem(word: &str) -> Cow<'_, str> {
     let n = word.len();
     if n < 4 || !word.bytes().all(|b| b.is_ascii_lowercase()) {
-        return word.to_owned();
+        return word.into();
     }
     let cut = |suffix: &str, min: usize| word.strip_suffix(suffix).filter(|s| s.len() >= min);
-    let undouble = |s: &str| {
+    let undouble = |s: &'_ str| -> usize {
         let b = s.as_bytes();
         let double = b.len() > 3 && b[b.len() - 1] == b[b.len() - 2] && !matches!(b[b.len() - 1], b'l' | b's' | b'z' | b'e' | b'o');
         let s = if double { &s[..s.len() - 1] } else { s };
-        s.strip_suffix('e').filter(|t| t.len() >= 3).unwrap_or(s).to_owned()
+        s.strip_suffix('e').filter(|t| t.len() >= 3).unwrap_or(s).len()
     };
     if let Some(s) = cut("ies", 2) {
-        return format!("{s}y");
+        return format!("{s}y").into();
     }
     if let Some(s) = cut("ing", 3).or_else(|| cut("ed", 3)) {
-        return undouble(s);
+        return word[..undouble(s)].into();
     }
     if let Some(s) = cut("es", 3).filter(|s| s.ends_with("ss") || s.ends_with('x') || s.ends_with("ch") || s.ends_with("sh")) {
-        return s.to_owned();
+        return s.into();
     }
     if let Some(s) = cut("s", 3).filter(|s| !s.ends_with('s') && !s.ends_with('u') && !s.ends_with('i')) {
-        return s.strip_suffix('e').filter(|t| t.len() >= 3).unwrap_or(s).to_owned();
+        return s.strip_suffix('e').filter(|t| t.len() >= 3).unwrap_or(s).into();
     }
-    word.strip_suffix('e').filter(|t| t.len() >= 3).unwrap_or(word).to_owned()
+    word.strip_suffix('e').filter(|t| t.len() >= 3).unwrap_or(word).into()
 }
 
 /// Content words for similarity and coverage: stems of words that mean something, pieces of identifiers, bigrams of
 /// CJK runs (a single CJK letter standing alone counts as itself). Order and repetition are kept.
 pub fn tokens(text: &str) -> Vec<String> {
-    let folded = fold(text);
     let mut out = Vec::new();
-    let (mut word, mut run) = (String::new(), Vec::new());
-    for c in folded.chars().chain(std::iter::once(' ')) {
-        if is_cjk(c) {
-            flush_word(&mut word, &mut out);
-            run.push(c);
-        } else {
-            flush_run(&mut run, &mut out);
-            if c.is_alphanumeric() || (c == '\'' && !word.is_empty()) {
-                word.push(c);
-            } else {
-                flush_word(&mut word, &mut out);
-            }
-        }
-    }
+    each_token(text, &mut |token| out.push(token.to_owned()));
     out
 }
 
-fn flush_word(word: &mut String, out: &mut Vec<String>) {
+/// [`tokens`] one by one, for whoever goes through thousands of texts.
+pub fn each_token(text: &str, take: &mut dyn FnMut(&str)) {
+    let folded = if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(fold(text)) };
+    let (mut word, mut run) = (String::new(), String::new());
+    for c in folded.chars().chain(std::iter::once(' ')) {
+        if is_cjk(c) {
+            flush_word(&mut word, take);
+            run.push(c);
+        } else {
+            flush_run(&mut run, take);
+            if c.is_alphanumeric() || (c == '\'' && !word.is_empty()) {
+                word.push(c.to_ascii_lowercase());
+            } else {
+                flush_word(&mut word, take);
+            }
+        }
+    }
+}
+
+/// Whether all that folding does to the words of a text is to make ASCII letters small: ASCII, Han and their common marks.
+pub fn is_plain(text: &str) -> bool {
+    text.chars().all(|c| {
+        matches!(c, '\0'..='\x7f' | '\u{4e00}'..='\u{9fff}' | '、' | '。' | '，' | '：' | '；' | '！' | '？' | '（' | '）' | '《' | '》' | '「' | '」' | '“' | '”' | '—')
+    })
+}
+
+fn flush_word(word: &mut String, take: &mut dyn FnMut(&str)) {
     let bare = word.trim_end_matches('\'').trim_end_matches("'s");
     if !bare.is_empty() && STOP.binary_search(&bare).is_err() {
-        out.push(stem(bare));
+        take(&stem(bare));
     }
     word.clear();
 }
 
-fn flush_run(run: &mut Vec<char>, out: &mut Vec<String>) {
-    match run.as_slice() {
-        [] => {}
-        [one] => out.push(one.to_string()),
-        many => out.extend(many.windows(2).map(|pair| pair.iter().collect::<String>())),
+fn flush_run(run: &mut String, take: &mut dyn FnMut(&str)) {
+    let at = || run.char_indices().map(|(at, _)| at).chain(std::iter::once(run.len()));
+    let pairs = at().zip(at().skip(2)).filter_map(|(from, to)| run.get(from..to));
+    let mut alone = true;
+    for pair in pairs {
+        take(pair);
+        alone = false;
+    }
+    if alone && !run.is_empty() {
+        take(run);
     }
     run.clear();
 }
@@ -247,6 +266,13 @@ pub fn exact(text: &str) -> BTreeSet<String> {
         .map(|m| m.as_str().trim_matches(|c: char| matches!(c, '.' | ',' | ':' | '-' | '/' | '_' | ';')).to_lowercase())
         .filter(|t| !t.is_empty() && !matches!(t.as_str(), "e.g" | "i.e" | "a.m" | "p.m"))
         .collect()
+}
+
+/// Whether [`exact`] can find anything in a text: it has a digit, a mark inside a word, or a capital behind a letter.
+pub fn may_be_exact(text: &str) -> bool {
+    let inside = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_alphanumeric() && b.is_ascii_uppercase());
+    let mark = |b: &u8| b.is_ascii_digit() || matches!(b, b'.' | b'_' | b':' | b'/' | b'-');
+    !is_plain(text) || text.bytes().any(|b| mark(&b)) || text.as_bytes().windows(2).any(inside)
 }
 
 /// Only the numbers of a text (with their decimal part or version), without thousands separators.

@@ -181,7 +181,7 @@ impl<'a> Talk<'a> {
         let grammar = parts.first().is_some_and(|p| PREFIXES.contains(p)) || parts.last().is_some_and(|p| SUFFIXES.contains(p));
         let known = |part: &&str| {
             let stem = stem(part);
-            self.stems.contains(&stem)
+            self.stems.contains(stem.as_ref())
                 || stem.get(..4).is_some_and(|head| self.stems.range(head.to_owned()..).next().is_some_and(|s| s.starts_with(head)))
         };
         (parts.len() > 1 && grammar) || parts.iter().all(known)

@@ -21,7 +21,7 @@ pub use print::{is_general, one_line, tidy};
 use crate::error::Problem;
 use crate::model::{Id, Layer, Memory};
 use crate::text::links;
-use scan::{Unclosed, bare, block_end, heading, is_blank, lines, newline_of};
+use scan::{Unclosed, bare, block_end, heading, is_blank, lines, may_open, newline_of};
 
 /// One file of memories.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ impl Piece {
 
     /// The id, as far as it can be seen without reading the entry.
     fn likely_id(&self) -> Option<Id> {
-        let rest = self.text.split_once("\nid: ")?.1;
+        let rest = self.text.split('\n').skip(1).find_map(|line| line.strip_prefix("id: "))?;
         Id::parse(rest.get(..Id::LEN)?)
     }
 }
@@ -152,6 +152,20 @@ impl Document {
     /// How many stretches between headings there are.
     pub fn pieces(&self) -> usize {
         self.pieces.len()
+    }
+
+    /// The entries whose headings somebody wants, in order; no other entry is read.
+    pub fn wanted<'a>(&'a self, wanted: &'a dyn Fn(&str) -> bool) -> impl Iterator<Item = View<'a>> {
+        let mut line = 1;
+        self.pieces.iter().filter_map(move |piece| {
+            let at = line;
+            line += newlines(&piece.text);
+            let (_, summary) = heading(piece.text.split_inclusive('\n').next()?).filter(|_| piece.is_entry())?;
+            if !wanted(summary) {
+                return None;
+            }
+            Some(View { line: at, entry: piece.entry(self.layer)?, text: &piece.text })
+        })
     }
 
     /// Those of these memories that stand here, in order; no other entry is read.
@@ -361,7 +375,7 @@ fn split(text: &str) -> Vec<(What, &str)> {
     let (mut topic, mut what): (Option<Arc<str>>, What) = (None, What::Prose);
     let (mut start, mut offset, mut skip_to) = (0, 0, 0);
     for (at, line) in lines.iter().enumerate() {
-        if at >= skip_to {
+        if at >= skip_to && may_open(line) {
             if let Some(end) = block_end(&lines, at, &mut unclosed) {
                 skip_to = end + 1;
             } else if let Some((level, name)) = heading(line).filter(|(level, _)| *level <= 3) {

@@ -24,6 +24,11 @@ pub(super) fn newline_of(text: &str) -> &'static str {
     }
 }
 
+/// Whether a line can begin a heading, a code block or a comment: most cannot, and are told by their first byte.
+pub(super) fn may_open(line: &str) -> bool {
+    matches!(line.as_bytes().first(), Some(b' ' | b'#' | b'`' | b'~' | b'<'))
+}
+
 /// A line without the up to three spaces that Markdown lets stand before a block.
 fn unindented(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(' ');
@@ -103,7 +108,7 @@ pub(super) struct Unclosed {
 
 /// If the line `at` opens a code block or a comment: the last line of it.
 pub(super) fn block_end(lines: &[&str], at: usize, unclosed: &mut Unclosed) -> Option<usize> {
-    let line = lines.get(at)?;
+    let line = lines.get(at).filter(|line| may_open(line))?;
     if let Some(f) = fence(line) {
         if unclosed.fence.is_some_and(|(mark, length)| mark == f.mark && f.length >= length) {
             return None;
