@@ -402,7 +402,8 @@ impl Draft {
             let shown = format!("{}/{file}", self.project.name);
             part.entries.extend(views.map(|v| Entry::of(&v, &shown)));
         }
-        let gone = ids.into_iter().filter(|id| part.entry(id).is_none()).collect();
+        let there: BTreeSet<&Id> = part.entries.iter().map(|e| &e.memory.id).collect();
+        let gone = ids.iter().filter(|id| !there.contains(id)).cloned().collect();
         (part, gone)
     }
 
