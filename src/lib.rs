@@ -7,6 +7,7 @@ pub mod claude_code;
 pub mod cli;
 pub mod clipboard;
 pub mod config;
+pub mod cores;
 pub mod env;
 pub mod error;
 pub mod extract;

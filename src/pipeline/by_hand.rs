@@ -1,6 +1,7 @@
 //! What a person does to single memories: remember, forget, edit. Checks and plans, the same for commands and for the MCP
 //! server. Not here: committing, asking, printing, and what waits for a decision (`review`).
 
+use crate::cores::on_all_cores;
 use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
 use crate::model::plan::{Plan, ReviewItem};
@@ -168,22 +169,13 @@ pub fn clashes<'a>(near: impl Iterator<Item = &'a Memory>, memory: &Memory) -> V
     /// Comparisons for which a thread pays.
     const SHARE: usize = 50;
     let holds: Vec<&Memory> = near.filter(|m| matches!(m.state, State::Valid | State::Rejected)).collect();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = holds.len().div_ceil(cores).max(SHARE);
     let new = Claim::of(memory);
     let flag = |older: &&Memory| {
         let clash = conflict::between(&Claim::of(older), &new)?;
         let (id, newer) = (older.id.clone(), memory.id.clone());
         Some((id.clone(), Change::Conflict { older: id, newer, reason: clash.reason, supersedes: clash.changed }))
     };
-    let flagged = |part: &[&Memory]| part.iter().filter_map(flag).collect::<Vec<_>>();
-    if holds.len() <= share {
-        return flagged(&holds);
-    }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = holds.chunks(share).map(|part| scope.spawn(move || flagged(part))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    })
+    on_all_cores(&holds, SHARE, &|part| part.iter().filter_map(flag).collect())
 }
 
 /// Whether the owner rejected this claim before.

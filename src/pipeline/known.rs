@@ -2,41 +2,41 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use crate::cores::on_all_cores;
 use crate::extract::Known;
 use crate::model::{Conversation, Kind, Memory, Speaker, State};
-use crate::store::Snapshot;
+use crate::store::{Entry, Snapshot};
 use crate::text::words;
 
 /// At most this many are shown (facts: users-and-extraction §2.8).
 pub const MAX_KNOWN: usize = 40;
 
+/// Memories for which a thread pays.
+const SHARE: usize = 1000;
+
 /// Selects by shared content words and exact tokens with what was said behind `after_turn`; open todos and pending
 /// conflicts always come along. The order and the aliases depend only on the memories and the words.
-pub fn select(snapshots: &[&Snapshot], conversation: &Conversation, after_turn: u32) -> Vec<Known> {
+pub fn select<'a>(snapshots: &[&'a Snapshot], conversation: &Conversation, after_turn: u32) -> Vec<Known> {
     let mut said: HashSet<String> = HashSet::new();
     for turn in conversation.turns.iter().filter(|t| t.number > after_turn && matches!(t.speaker, Speaker::User | Speaker::Assistant)) {
         said.extend(words::tokens(&turn.text));
         said.extend(words::exact(&turn.text));
     }
-    let mut ranked: Vec<(usize, &Memory)> = Vec::new();
-    for snapshot in snapshots {
-        let disputed: BTreeSet<&str> = snapshot
-            .catalogue
-            .conflicts
-            .iter()
-            .filter(|c| c.state == "pending")
-            .flat_map(|c| [c.older.as_str(), c.newer.as_str()])
-            .collect();
-        for entry in &snapshot.entries {
-            let memory = &entry.memory;
-            let open = memory.kind == Kind::Todo && memory.state == State::Valid;
-            let always = if open || disputed.contains(memory.id.as_str()) { MAX_KNOWN } else { 0 };
-            let shared = shared(memory, &said);
-            if shared + always > 0 {
-                ranked.push((shared + always, memory));
-            }
-        }
-    }
+    let disputed: BTreeSet<&str> = snapshots
+        .iter()
+        .flat_map(|snapshot| &snapshot.catalogue.conflicts)
+        .filter(|c| c.state == "pending")
+        .flat_map(|c| [c.older.as_str(), c.newer.as_str()])
+        .collect();
+    let rank = |entry: &'a Entry| {
+        let memory = &entry.memory;
+        let open = memory.kind == Kind::Todo && memory.state == State::Valid;
+        let always = if open || disputed.contains(memory.id.as_str()) { MAX_KNOWN } else { 0 };
+        let rank = shared(memory, &said) + always;
+        (rank > 0).then_some((rank, memory))
+    };
+    let entries: Vec<&'a Entry> = snapshots.iter().flat_map(|snapshot| &snapshot.entries).collect();
+    let mut ranked: Vec<(usize, &Memory)> = on_all_cores(&entries, SHARE, &|part| part.iter().filter_map(|entry| rank(entry)).collect());
     ranked.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| y.day().cmp(&x.day())).then_with(|| x.summary.cmp(&y.summary)));
     ranked.truncate(MAX_KNOWN);
     let known = |(i, (_, memory)): (usize, (usize, &Memory))| Known { alias: format!("m{:02}", i + 1), memory: memory.clone() };

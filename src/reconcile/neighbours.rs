@@ -31,11 +31,7 @@ impl Neighbours {
 
     /// Only as much as it takes to ask for the neighbours of these `new` memories. If there are more stored ones than are given,
     /// since the others share no word with the new ones ([`Sieve`]), `count` says how many there are.
-    pub fn around<'a>(
-        new: impl IntoIterator<Item = &'a Memory>,
-        stored: impl IntoIterator<Item = &'a Memory>,
-        count: usize,
-    ) -> Self {
+    pub fn around<'a>(new: impl IntoIterator<Item = &'a Memory>, stored: impl IntoIterator<Item = &'a Memory>, count: usize) -> Self {
         let sieve = Sieve::of(new);
         let mut places: HashMap<String, Vec<usize>> = sieve.keys.iter().map(|word| (word.clone(), Vec::new())).collect();
         for (at, other) in stored.into_iter().enumerate() {
@@ -158,7 +154,8 @@ mod tests {
             "Entry",
             "entries",
         ];
-        let memories: Vec<Memory> = texts.iter().zip(1..).map(|(t, n)| Memory::new(Id::from_bits(n), Layer::Working, Kind::Fact, *t)).collect();
+        let memories: Vec<Memory> =
+            texts.iter().zip(1..).map(|(t, n)| Memory::new(Id::from_bits(n), Layer::Working, Kind::Fact, *t)).collect();
         for new in &memories {
             let sieve = Sieve::of([new]);
             for old in memories.iter().filter(|old| !keys(old).is_disjoint(&keys(new))) {

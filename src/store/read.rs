@@ -330,7 +330,9 @@ impl Project {
             let shown = shown(&self.name, &file);
             let Some(document) = self.documents.get(&file) else { continue };
             let views = document.wanted(wanted).filter(|view| view.entry.readable);
-            snapshot.entries.extend(views.filter(|v| v.entry.id.as_ref().is_some_and(|id| seen.insert(id.as_str()))).map(|v| Entry::of(&v, &shown)));
+            snapshot
+                .entries
+                .extend(views.filter(|v| v.entry.id.as_ref().is_some_and(|id| seen.insert(id.as_str()))).map(|v| Entry::of(&v, &shown)));
         }
         let everyday = self.catalogue.memories.iter().filter(|(_, known)| !layout::is_archive(&known.file));
         snapshot.count = everyday.clone().count();

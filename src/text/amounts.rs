@@ -190,7 +190,10 @@ fn unit_of(rest: &str) -> String {
             .map_or_else(|| c.to_string(), |name| (*name).to_owned()),
         _ => String::new(),
     };
-    UNITS.iter().find(|(_, names)| names.contains(&word.as_str())).map_or_else(|| super::words::stem(&word).into_owned(), |(unit, _)| (*unit).to_owned())
+    UNITS
+        .iter()
+        .find(|(_, names)| names.contains(&word.as_str()))
+        .map_or_else(|| super::words::stem(&word).into_owned(), |(unit, _)| (*unit).to_owned())
 }
 
 /// Counts in words that stand before a counted thing.
