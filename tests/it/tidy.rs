@@ -57,6 +57,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "error",
             "env",
             "config",
+            "cores",
             "model",
             "text",
             "transcript",
