@@ -23,7 +23,7 @@ pub const CANDIDATES: usize = 200;
 
 /// Memories to look through for candidates, as far as the rarer words of the query are in so many: what only shares the commoner
 /// ones with it comes in where there are too few others.
-const LOOKED_THROUGH: usize = 2000;
+const LOOKED_THROUGH: usize = 1000;
 
 /// What a word weighs in topic, keywords, summary, reason, evidence.
 const WEIGHTS: [f64; FIELDS] = [1.2, 1.5, 1.5, 0.8, 0.6];
@@ -322,7 +322,7 @@ mod tests {
             (vec![0, 3, 90], vec![0, 3, 90]),
             (vec![50_000], vec![50_000]),
             (vec![10, 50_000, 7], vec![10, 50_000]),
-            (vec![500, 50_000, 7, 1400, 100], vec![500, 7, 1400]),
+            (vec![500, 50_000, 7, 1400, 100], vec![500, 7, 100]),
         ] {
             let all = asked(&held);
             assert_eq!(rare(&all).iter().map(|a| a.held).collect::<Vec<_>>(), taken, "{held:?}");
