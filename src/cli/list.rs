@@ -1,5 +1,7 @@
 //! `list` and `show`.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 
 use super::app::{App, fields, json, layer_name, problem_line, record};
@@ -7,7 +9,8 @@ use super::review::source;
 use super::ui::{Ui, count, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::MemoryRecord;
-use crate::model::{self, Layer, Memory, State};
+use crate::model::{self, Id, Layer, Memory, State};
+use crate::pipeline::review;
 use crate::reconcile::links::Web;
 use crate::store::{Entry, GLOBAL, Snapshot};
 use crate::text::words;
@@ -48,12 +51,12 @@ fn state(text: &str) -> Result<State, String> {
 }
 
 impl ListArgs {
-    fn wants(&self, entry: &Entry) -> bool {
+    fn wants(&self, entry: &Entry, today: &str) -> bool {
         let memory = &entry.memory;
         let within = |text: &str, part: &str| words::fold(text).contains(&words::fold(part));
         self.layer.is_none_or(|l| memory.layer == l)
             && self.kind.is_none_or(|k| memory.kind == k)
-            && self.state.is_none_or(|s| memory.state == s)
+            && self.state.is_none_or(|s| memory.state_on(today) == s)
             && self.topic.as_deref().is_none_or(|t| memory.topic.as_deref().is_some_and(|topic| within(topic, t)))
             && self.keyword.as_deref().is_none_or(|k| {
                 within(&memory.summary, k)
@@ -69,8 +72,9 @@ impl ListArgs {
         for problem in snapshots.iter().flat_map(|s| &s.problems) {
             app.ui.warn(&problem_line(&app.ui, problem));
         }
-        let found: Vec<(&Snapshot, &Entry)> =
-            snapshots.iter().flat_map(|s| s.entries.iter().map(move |e| (s, e))).filter(|(_, e)| self.wants(e)).collect();
+        let today = app.env.today();
+        let all = snapshots.iter().flat_map(|s| s.entries.iter().map(move |e| (s, e)));
+        let found: Vec<(&Snapshot, &Entry)> = all.filter(|(_, e)| self.wants(e, &today)).collect();
         if app.ui.wishes.json {
             let records: Vec<MemoryRecord> = found.iter().map(|(s, e)| record(s, e)).collect();
             app.ui.object("list", fields([("memories", json(&records)?)]));
@@ -84,10 +88,13 @@ impl ListArgs {
                 groups.push((heading(&snapshot.project, layer, self.all_projects), entries));
             }
         }
+        let disputed: BTreeSet<Id> =
+            snapshots.iter().flat_map(review::pairs).flat_map(|item| item.pair().map(|(a, b)| [a.clone(), b.clone()])).flatten().collect();
         for (heading, entries) in &groups {
             app.ui.line(&paint(style::STRONG, &app.ui.foreign(heading)));
             for entry in entries {
-                app.ui.row(&format!("  {}", row(&app.ui, &entry.memory)));
+                let marks = marks(&entry.memory, &today, &disputed);
+                app.ui.row(&format!("  {}", row(&app.ui, &entry.memory, &marks)));
             }
         }
         let waiting: usize = snapshots.iter().map(|s| s.catalogue.review.len()).sum();
@@ -115,15 +122,27 @@ fn heading(project: &str, layer: Layer, all: bool) -> String {
     }
 }
 
-/// One entry below its heading: id, kind, summary, then what is less needed and may be cut off.
-fn row(ui: &Ui, memory: &Memory) -> String {
-    let state = match memory.state {
-        State::Valid => String::new(),
-        other => format!(" {}", paint(style::WARN, &format!("[{other}]"))),
-    };
+/// A word in brackets before a summary, where the edge of a screen cannot take it away.
+pub(super) fn mark(word: &str) -> String {
+    format!("{} ", paint(style::WARN, &format!("[{word}]")))
+}
+
+/// What is to be known of an entry before its words: that it does not hold, is in dispute, or comes first.
+fn marks(memory: &Memory, today: &str, disputed: &BTreeSet<Id>) -> String {
+    let state = memory.state_on(today);
+    let words = [
+        (state != State::Valid).then_some(state.name()),
+        disputed.contains(&memory.id).then_some("disputed"),
+        memory.pinned.then_some("pinned"),
+    ];
+    words.into_iter().flatten().map(mark).collect()
+}
+
+/// One entry below its heading: id, kind, marks, summary, then what is less needed and may be cut off.
+fn row(ui: &Ui, memory: &Memory, marks: &str) -> String {
     let topic = memory.topic.as_deref().map(|t| paint(style::DIM, &format!("  · {}", ui.foreign(t)))).unwrap_or_default();
     let id = paint(style::HINT, memory.id.as_str());
-    format!("{id}  {:<10}  {}{state}{topic}", memory.kind.name(), ui.foreign(&memory.summary))
+    format!("{id}  {:<10}  {marks}{}{topic}", memory.kind.name(), ui.foreign(&memory.summary))
 }
 
 /// Show one memory whole: what it says, why, the words behind it, where it stands
@@ -145,7 +164,7 @@ impl ShowArgs {
             return Ok(());
         }
         for (snapshot, entry) in &found {
-            show(&app.ui, snapshot, entry);
+            show(&app.ui, snapshot, entry, &app.env.today());
         }
         if found.is_empty() {
             return Err(Error::new(Kind::Usage, "no id given").hint("`claude-mem list` shows them"));
@@ -154,7 +173,7 @@ impl ShowArgs {
     }
 }
 
-fn show(ui: &Ui, snapshot: &Snapshot, entry: &Entry) {
+fn show(ui: &Ui, snapshot: &Snapshot, entry: &Entry, today: &str) {
     let memory = &entry.memory;
     ui.line(&paint(style::STRONG, &ui.foreign(&memory.summary)));
     let row = |name: &str, value: Option<String>| {
@@ -168,7 +187,7 @@ fn show(ui: &Ui, snapshot: &Snapshot, entry: &Entry) {
     };
     let until = memory.lapses_when.as_deref().map_or(until.clone(), |when| format!("{until}, ends when: {when}"));
     row("id", Some(memory.id.to_string()));
-    row("kind", Some(format!("{}, {}, {}", memory.kind, layer_name(memory.layer), memory.state)));
+    row("kind", Some(format!("{}, {}, {}", memory.kind, layer_name(memory.layer), memory.state_on(today))));
     row("pinned", memory.pinned.then(|| "yes".to_owned()));
     row("validity", Some(until));
     row("topic", memory.topic.clone());

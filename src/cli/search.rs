@@ -8,15 +8,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::app::{App, fields, json as to_json};
-use super::list::{kind, layer};
+use super::list::{kind, layer, mark};
 use super::turns;
 use super::ui::{count, paint, style};
 use super::usage::at_least_one;
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::MemoryRecord;
-use crate::model::{self, Id, Layer};
+use crate::model::{self, Id, Layer, State};
 use crate::pipeline::search::Searcher;
-use crate::recall::search::{Hit, SearchOptions, WhyNot, why_not};
+use crate::recall::search::{Found, Hit, SearchOptions, WhyNot, why_not};
 use crate::store::index::Index;
 use crate::store::{GLOBAL, Snapshot, Store};
 
@@ -147,10 +147,10 @@ impl SearchArgs {
             searcher = Searcher::open(&store, &projects, nanos(app))?;
         }
         let Some(asked) = asked else {
-            let hits = searcher.find(&query, &options)?;
+            let found = searcher.find_counted(&query, &options)?;
             say(app, &searcher);
-            show(app, &store, &query, &hits)?;
-            touch(app, &store, &hits);
+            show(app, &store, &query, &found)?;
+            touch(app, &store, &found.hits);
             return Ok(());
         };
         for Asked { qid, query } in asked {
@@ -187,7 +187,19 @@ fn say(app: &App, searcher: &Searcher) {
     }
 }
 
-fn show(app: &App, store: &Store, query: &str, hits: &[Hit]) -> Result<()> {
+/// What is left out for its state alone, in words: `2 lapsed, 1 done`; empty if nothing is.
+fn left_out(found: &Found) -> String {
+    found.closed.iter().map(|(state, n)| format!("{n} {state}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The state of a hit that does not hold, as `list` marks it.
+fn state_mark(record: &MemoryRecord, today: &str) -> String {
+    let state = State::parse(&record.state).map(|state| state.on(record.until_date.as_deref(), today));
+    state.filter(|state| *state != State::Valid).map(|state| mark(state.name())).unwrap_or_default()
+}
+
+fn show(app: &App, store: &Store, query: &str, found: &Found) -> Result<()> {
+    let hits = &found.hits;
     if app.ui.wishes.json {
         let mut rows = Vec::new();
         // The index does not know lines: they move with every change above them.
@@ -204,7 +216,8 @@ fn show(app: &App, store: &Store, query: &str, hits: &[Hit]) -> Result<()> {
             row.insert("score_breakdown".to_owned(), to_json(&hit.breakdown)?);
             rows.push(Value::Object(row));
         }
-        app.ui.object("search", fields([("query", query.into()), ("memories", rows.into())]));
+        let left_out = json!(found.closed.iter().map(|(state, n)| (state.name(), *n)).collect::<BTreeMap<_, _>>());
+        app.ui.object("search", fields([("query", query.into()), ("memories", rows.into()), ("left_out", left_out)]));
     }
     if hits.is_empty() {
         app.ui.say(&format!("nothing found for “{}”", app.ui.foreign(query)));
@@ -214,15 +227,17 @@ fn show(app: &App, store: &Store, query: &str, hits: &[Hit]) -> Result<()> {
     }
     for hit in hits {
         let record = &hit.record;
-        let state =
-            if record.state == "valid" { String::new() } else { format!(" {}", paint(style::WARN, &format!("[{}]", record.state))) };
+        let state = state_mark(record, &app.env.today());
         let summary = app.ui.foreign(&record.summary);
         let place = app.ui.foreign(record.topic.as_deref().unwrap_or(&hit.project));
         let score = paint(style::DIM, &format!("({:.1}, {}, {place})", hit.score, record.kind));
-        app.ui.line(&format!("{}  {summary}{state} {score}", paint(style::HINT, hit.id.as_str())));
+        app.ui.hang(&format!("{}  {state}{summary} {score}", paint(style::HINT, hit.id.as_str())), 12);
         if let Some(reason) = &record.reason {
-            app.ui.line(&format!("            {}", paint(style::DIM, &app.ui.foreign(reason))));
+            app.ui.hang(&format!("            {}", paint(style::DIM, &app.ui.foreign(reason))), 12);
         }
+    }
+    if !found.closed.is_empty() {
+        app.ui.say(&paint(style::DIM, &format!("left out: {} (--any-state shows them)", left_out(found))));
     }
     Ok(())
 }

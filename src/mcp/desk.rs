@@ -309,7 +309,7 @@ impl Desk<'_> {
             Some(kept) => kept.again(&projects, now)?,
             None => Searcher::open(&store, &projects, now)?,
         };
-        let Found { hits, all } = searcher.find_counted(arguments.text("query").unwrap_or_default(), &options)?;
+        let Found { hits, all, .. } = searcher.find_counted(arguments.text("query").unwrap_or_default(), &options)?;
         searcher.notes().iter().for_each(|note| (self.log)(note));
         self.kept.searcher.replace(Some(searcher));
         let shown = hits.iter().map(|hit| hit.record.to_memory(hit.id.clone()).map_err(Error::failure)).collect::<Result<Vec<Memory>>>()?;

@@ -116,6 +116,14 @@ named! {
     }
 }
 
+impl State {
+    /// The state on `day` of a memory that holds until a date: the one rule of what has lapsed.
+    pub fn on(self, until: Option<&str>, day: &str) -> Self {
+        let over = !matches!(self, Self::Done | Self::Superseded) && until.is_some_and(|until| until < day);
+        if over { Self::Lapsed } else { self }
+    }
+}
+
 named! {
     /// Where a memory came from.
     Origin {
@@ -312,6 +320,11 @@ impl Memory {
 
     /// Whether it holds on `day` (`YYYY-MM-DD`): valid, and its date has not passed.
     pub fn holds_on(&self, day: &str) -> bool {
-        self.state == State::Valid && self.validity.until_date().is_none_or(|until| until >= day)
+        self.state_on(day) == State::Valid
+    }
+
+    /// Its state on `day` (`YYYY-MM-DD`): what is past its date has lapsed, whether or not `prune` has written that down yet.
+    pub fn state_on(&self, day: &str) -> State {
+        self.state.on(self.validity.until_date(), day)
     }
 }

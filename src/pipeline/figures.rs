@@ -127,7 +127,7 @@ pub fn figures(store: &Store, mut snapshot: Snapshot, global: &Snapshot, today: 
     let names = Layer::ALL.iter().map(|l| l.name()).chain(Kind::ALL.iter().map(|k| k.name())).chain(State::ALL.iter().map(|s| s.name()));
     counts.extend(names.map(|name| (name, 0)));
     for memory in snapshot.entries.iter().map(|e| &e.memory) {
-        for name in [memory.layer.name(), memory.kind.name(), memory.state.name()] {
+        for name in [memory.layer.name(), memory.kind.name(), memory.state_on(today).name()] {
             *counts.entry(name).or_default() += 1;
         }
     }

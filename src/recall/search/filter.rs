@@ -1,7 +1,7 @@
 //! Which memories a search may show at all, and what keeps one out.
 
 use crate::model::plan::MemoryRecord;
-use crate::model::{Kind, Layer};
+use crate::model::{Kind, Layer, State};
 use crate::store::index::Facts;
 use crate::text::words::fold;
 
@@ -43,7 +43,7 @@ pub enum Gate {
     /// Appeared or changed outside and waits to be adopted.
     Held,
     /// Its state: `done`, `superseded`, `lapsed`.
-    State(String),
+    State(State),
     /// Its date has passed.
     Until(String),
     /// Another layer was asked for.
@@ -83,11 +83,10 @@ pub fn gate(facts: &Facts, options: &SearchOptions) -> Option<Gate> {
         return Some(Gate::Held);
     }
     if !options.any_state {
-        if !matches!(facts.state.as_str(), "valid" | "rejected") {
-            return Some(Gate::State(facts.state.clone()));
-        }
-        if let Some(day) = facts.until.as_deref().filter(|day| *day < options.today.as_str()) {
-            return Some(Gate::Until(day.to_owned()));
+        match (facts.state_on(&options.today), &facts.until) {
+            (State::Valid | State::Rejected, _) => {}
+            (State::Lapsed, Some(day)) if facts.state != State::Lapsed.name() => return Some(Gate::Until(day.clone())),
+            (state, _) => return Some(Gate::State(state)),
         }
     }
     if lacks(options.layer.map(Layer::name), &facts.layer) {

@@ -1,6 +1,7 @@
 //! The ranking of memories: the words of each field, how much of the query is covered, then a little for age and use.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
@@ -9,8 +10,8 @@ use super::filter::{gate, gate_by_text};
 use super::query::{Query, Range, terms_per_word};
 use super::{Breakdown, Corpus, Hit, SearchOptions, bm25};
 use crate::error::{Error, Result};
-use crate::model::Id;
 use crate::model::plan::MemoryRecord;
+use crate::model::{Id, State};
 use crate::recall::score::days_between;
 use crate::store::index::{Doc, FIELDS};
 use crate::text::{stems, terms};
@@ -66,6 +67,8 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// How many there are, up to [`CANDIDATES`] a project.
     pub all: usize,
+    /// How many share a word with the query and are kept out by their state alone.
+    pub closed: Closed,
 }
 
 /// The memories of several corpora that share a word with the query, best first.
@@ -91,9 +94,9 @@ pub fn find_counted(corpora: &[&dyn Corpus], query: &str, options: &SearchOption
     asked.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
     asked.truncate(TERMS);
     let rare = rare(&asked);
-    let mut candidates = candidates(corpora, &rare, options)?;
+    let (mut candidates, mut closed) = candidates(corpora, &rare, options)?;
     if candidates.len() < CANDIDATES && rare.len() < asked.len() {
-        candidates = self::candidates(corpora, &asked.iter().collect::<Vec<_>>(), options)?;
+        (candidates, closed) = self::candidates(corpora, &asked.iter().collect::<Vec<_>>(), options)?;
     }
     let days: Vec<Option<Date>> = candidates.iter().map(|(_, doc)| doc.facts.day.as_deref()?.parse().ok()).collect();
     let dated: Vec<Date> = days.iter().flatten().copied().collect();
@@ -118,7 +121,7 @@ pub fn find_counted(corpora: &[&dyn Corpus], query: &str, options: &SearchOption
             hits[*place] = hit(&scored[*place].1, record);
         }
     }
-    Ok(Found { hits: hits.into_iter().flatten().collect(), all })
+    Ok(Found { hits: hits.into_iter().flatten().collect(), all, closed })
 }
 
 /// The words by which candidates are found: the most telling ones, until they are in many memories.
@@ -132,21 +135,34 @@ fn rare(asked: &[Asked]) -> Vec<&Asked> {
     asked.iter().filter(&mut enough).collect()
 }
 
-/// The memories of each corpus that have one of these words, with the place of the corpus.
-fn candidates(corpora: &[&dyn Corpus], asked: &[&Asked], options: &SearchOptions) -> Result<Vec<(usize, Doc)>> {
+/// How many memories of each state.
+pub type Closed = BTreeMap<State, usize>;
+
+/// The memories of each corpus that have one of these words, with the place of the corpus; and those that have one and are
+/// kept out by their state.
+fn candidates(corpora: &[&dyn Corpus], asked: &[&Asked], options: &SearchOptions) -> Result<(Vec<(usize, Doc)>, Closed)> {
     let mut forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
     forms.sort_unstable();
     forms.dedup();
     let by_text = options.topic.is_some() || options.keyword.is_some();
     let mut candidates = Vec::new();
+    let closed: RefCell<Closed> = RefCell::default();
+    let open = SearchOptions { any_state: true, ..options.clone() };
     for (at, corpus) in corpora.iter().enumerate() {
-        let accept = |doc: &Doc| {
+        let fits = |doc: &Doc, options| -> Result<bool> {
             let is_shown = gate(&doc.facts, options).is_none();
             Ok(is_shown && (!by_text || corpus.records(&[doc])?.iter().all(|record| gate_by_text(record, options).is_none())))
         };
+        let accept = |doc: &Doc| {
+            let shown = fits(doc, options)?;
+            if !shown && !options.any_state && fits(doc, &open)? {
+                *closed.borrow_mut().entry(doc.facts.state_on(&options.today)).or_default() += 1;
+            }
+            Ok(shown)
+        };
         candidates.extend(corpus.candidates(&forms, CANDIDATES, &accept)?.into_iter().map(|doc| (at, doc)));
     }
-    Ok(candidates)
+    Ok((candidates, closed.into_inner()))
 }
 
 fn hit(score: &Score, record: MemoryRecord) -> Option<Hit> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::model::State;
 use crate::model::plan::MemoryRecord;
 use crate::store::{Entry, Snapshot};
 use crate::text::terms;
@@ -34,6 +35,14 @@ pub struct Facts {
     pub hits: u64,
     /// 0 to 1; what a person wrote has none.
     pub confidence: Option<f64>,
+}
+
+impl Facts {
+    /// Its state on a day.
+    pub fn state_on(&self, day: &str) -> State {
+        let state = State::ALL.iter().find(|state| state.name() == self.state);
+        state.map_or(State::Valid, |state| state.on(self.until.as_deref(), day))
+    }
 }
 
 /// One memory, ready to be searched.
