@@ -17,6 +17,9 @@ pub(super) const UNDO: &str = "undo";
 /// Name of the command that takes an undo back.
 pub(super) const REDO: &str = "redo";
 
+/// Name of the command that gives a project another name.
+pub(super) const RENAME: &str = "project rename";
+
 /// Who or what made a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
@@ -105,6 +108,55 @@ pub fn list(home: &Path) -> Result<Vec<Manifest>> {
         serde_json::from_slice::<Manifest>(&bytes).ok()
     };
     Ok(numbers(home)?.into_iter().rev().filter_map(read).collect())
+}
+
+/// The names that projects had, each as long as it was theirs: a project stays itself when it is renamed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(Vec<Span>);
+
+/// A name, and the commits between which it was that of the project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Span {
+    name: String,
+    from: u64,
+    to: u64,
+}
+
+impl Names {
+    /// The projects that are called so now, with what they were called before. `history`: newest first.
+    pub fn of(history: &[Manifest], now: &[String]) -> Self {
+        let mut spans: Vec<Span> = now.iter().map(|name| Span { name: name.clone(), from: 0, to: u64::MAX }).collect();
+        for (seq, old, new) in history.iter().filter_map(renamed) {
+            let theirs = |span: &Span| span.name == new && (span.from..=span.to).contains(&seq);
+            let Some(span) = spans.iter_mut().find(|span| theirs(span)) else { continue };
+            span.from = seq;
+            spans.push(Span { name: old.to_owned(), from: 0, to: seq });
+        }
+        Self(spans)
+    }
+
+    /// Whether a commit touched one of them.
+    pub fn has(&self, manifest: &Manifest) -> bool {
+        let projects = manifest.projects();
+        self.0.iter().any(|span| projects.contains(span.name.as_str()) && (span.from..=span.to).contains(&manifest.seq))
+    }
+
+    /// Whether one of them was ever called so.
+    pub fn knows(&self, name: &str) -> bool {
+        self.0.iter().any(|span| span.name == name)
+    }
+}
+
+/// The number, the name before and the name behind of a commit that renamed a project, or took that back.
+fn renamed(manifest: &Manifest) -> Option<(u64, &str, &str)> {
+    let command = manifest.takes_back.as_ref().map_or(&manifest.command, |back| &back.command);
+    if command != RENAME {
+        return None;
+    }
+    let catalogues = manifest.files.iter().filter_map(|f| Some((f.path.split_once('/').filter(|(_, file)| *file == layout::INDEX)?.0, f)));
+    let (gone, came): (Vec<_>, Vec<_>) = catalogues.partition(|(_, f)| f.after.is_none());
+    let ([(old, _)], [(new, _)]) = (gone.as_slice(), came.as_slice()) else { return None };
+    Some((manifest.seq, old, new))
 }
 
 /// What can be taken back, and what was taken back and can come again; oldest first.

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use catalogue::Catalogue;
-pub use history::{By, KEPT, Stacks};
+pub use history::{By, KEPT, Names, Stacks};
 pub use injections::{Injection, LeftOut};
 pub use journal::{ADOPT, Back, FileChange, Manifest, sha256};
 pub use projects::ProjectInfo;
@@ -426,8 +426,12 @@ impl Store {
         if swaps.is_empty() {
             return Ok(receipt);
         }
-        // Bookkeeping alone (use, progress of a transcript) is no step that a person would want back.
-        let quiet = plan.changes.iter().all(|c| matches!(c, Change::Touch { .. } | Change::Announced { .. } | Change::Session(_)));
+        // Bookkeeping alone (use, progress of a transcript) is no step that a person would want back, and neither is that something
+        // was known already: `undo` means the last change of what memories say.
+        let noted = |c: &Change| matches!(c, Change::Touch { .. } | Change::Announced { .. });
+        let known = |c: &Change| noted(c) || matches!(c, Change::Confirm { evidence: None, .. });
+        let read = |c: &Change| noted(c) || matches!(c, Change::Session(_));
+        let quiet = plan.changes.iter().all(known) || plan.changes.iter().all(read);
         let manifest = Manifest {
             command: plan.command.clone(),
             at: plan.at.clone(),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use super::history::RENAME;
 use super::journal::FileSwap;
 use super::layout::{self, INDEX, TESTS};
 use super::markdown::Document;
@@ -183,7 +184,7 @@ impl Store {
         }
         project.raw.remove(INDEX);
         swaps.extend(catalogue_swap(&project, new)?);
-        let mut receipt = self.swap_now(&lock, "project rename", new, swaps)?;
+        let mut receipt = self.swap_now(&lock, RENAME, new, swaps)?;
         index::forget(&self.home, old);
         receipt.notices.extend(self.left_behind(old));
         Ok(receipt)

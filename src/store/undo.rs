@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::history::{self, REDO, Stacks, UNDO};
+use super::history::{self, Names, REDO, Stacks, UNDO};
 use super::journal::{self, FileSwap, Lock, Manifest};
 use super::unpick::{Bench, Obstacle};
 use super::{Store, layout};
@@ -88,9 +88,11 @@ impl Blocked {
 impl Store {
     /// What `undo` (or, with `redo`, `redo`) would take back, newest first; of these projects, or of all.
     pub fn steps(&self, redo: bool, within: Option<&[String]>) -> Result<Vec<Manifest>> {
-        let stacks = history::stacks(&self.history()?);
+        let history = self.history()?;
+        let stacks = history::stacks(&history);
         let stack = if redo { stacks.undone } else { stacks.done };
-        let concerns = |m: &Manifest| within.is_none_or(|names| m.projects().iter().any(|p| names.iter().any(|n| n == p)));
+        let names = within.map(|names| Names::of(&history, names));
+        let concerns = |m: &Manifest| names.as_ref().is_none_or(|names| names.has(m));
         Ok(stack.into_iter().rev().filter(concerns).collect())
     }
 

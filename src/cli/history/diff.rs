@@ -13,6 +13,7 @@ use crate::error::{Error, Kind, Result};
 use crate::model::plan::MemoryRecord;
 use crate::model::{Id, Memory};
 use crate::pipeline::life::{Step, What};
+use crate::store::Names;
 use crate::store::past::{Change, Past, Side, State, Version};
 
 /// Show which entries were added, removed and changed between two moments
@@ -55,7 +56,8 @@ impl DiffArgs {
         if from.behind.zip(to.behind).is_some_and(|(from, to)| from > to) {
             return Err(Error::new(Kind::Usage, "the first moment is later than the second").hint("swap them"));
         }
-        let mine = |name: &str| within.as_ref().is_none_or(|names| names.iter().any(|n| n == name));
+        let names = within.as_ref().map(|names| Ok::<_, Error>(Names::of(&store.history()?, names))).transpose()?;
+        let mine = |name: &str| names.as_ref().is_none_or(|names| names.knows(name));
         let mut groups: BTreeMap<String, Group> = BTreeMap::new();
         for change in past.changes(&from, &to)? {
             let Some((project, _)) = change.after.place().or(change.before.place()) else { continue };

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{row, scope, what};
 use crate::cli::app::{App, fields};
 use crate::cli::ui::{paint, style};
+use crate::cli::usage::at_least_one;
 use crate::error::Result;
 use crate::store::{Blocked, Manifest, Walked, Way, Which};
 
@@ -13,8 +14,8 @@ use crate::store::{Blocked, Manifest, Walked, Way, Which};
 #[derive(Debug, Args)]
 struct How {
     /// How many changes
-    #[arg(value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    steps: u16,
+    #[arg(value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    steps: usize,
     /// Also if entries were changed by hand since; the changed files are kept in the history
     #[arg(long)]
     force: bool,
@@ -69,7 +70,7 @@ fn walk(app: &App, how: &How, commit: Option<u64>, (verb, done): (&str, &str)) -
         }
         return Ok(());
     }
-    let last = Which::Last { steps: usize::from(how.steps), within: within.as_deref() };
+    let last = Which::Last { steps: how.steps, within: within.as_deref() };
     let walked = store.walk(Way { redo, which: commit.map_or(last, Which::Commit), force: how.force, dry_run })?;
     for notice in &walked.notices {
         app.ui.warn(&app.ui.foreign(notice));
