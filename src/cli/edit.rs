@@ -89,7 +89,7 @@ fn homeless<'a>(text: &'a str, memory: &Memory) -> Option<(usize, &'a str)> {
 }
 
 /// What differs, as `name: old → new`.
-fn changes(old: &Memory, new: &Memory) -> Vec<String> {
+pub(super) fn changes(old: &Memory, new: &Memory) -> Vec<String> {
     let shown = |text: String| if text.is_empty() { "nothing".to_owned() } else { text };
     let lines = differences(old, new).into_iter().map(|d| format!("{}: {} → {}", d.field, shown(d.old), shown(d.new)));
     lines.collect()
@@ -102,7 +102,10 @@ pub(super) fn in_editor(app: &App, old: &Memory, remarks: &[String]) -> Result<(
     document.insert(old);
     let above: String = remarks.iter().map(|r| format!("<!-- {} -->\n", r.replace("-->", "--"))).collect();
     let draft = Draft::new("memory", &format!("{above}{}", document.render()))?;
-    let after = draft.edit(app)?;
+    let after = match draft.edit(app) {
+        Ok(after) => after,
+        Err(error) => return draft.or_kept(Err(error)),
+    };
     let entry: String = after.split_inclusive('\n').filter(|line| !line.starts_with("<!--")).collect();
     let read = one_entry(&entry, old).map_err(|what| Error::failure(format!("the edited entry cannot be read: {what}")));
     match read.and_then(|memory| by_hand::check(&memory).map(|()| memory)) {

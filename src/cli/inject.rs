@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::app::{App, fields, ids, nothing_yet, problem_line};
 use super::review;
 use super::ui::{count, paint, style};
+use super::usage::at_least_one;
 use crate::clipboard;
 use crate::error::{Error, Kind, Problem, Result};
 use crate::model::{Change, Id};
@@ -28,7 +29,7 @@ pub struct InjectArgs {
     #[arg(long, short, value_name = "WORD")]
     keyword: Vec<String>,
     /// Size in tokens (estimated)
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = at_least_one)]
     budget: Option<usize>,
     /// Write to stdout instead of the clipboard
     #[arg(long)]
@@ -63,8 +64,11 @@ impl InjectArgs {
         let mut injection = inject(app, &snapshots, &request);
         if !injection.conflicts.is_empty() {
             let pairs = count(injection.conflicts.len(), "pair of memories disagrees", "pairs of memories disagree");
-            app.ui.warn(&format!("{pairs}; both sides are shown as a question"));
-            if app.ui.can_ask() && !self.print && review::settle_pairs(app, &store, &injection.conflicts)? {
+            // Who only looks is told and not asked.
+            let looks = self.print || self.explain || app.ui.wishes.dry_run;
+            let decide = if looks { "; claude-mem review decides" } else { "" };
+            app.ui.warn(&format!("{pairs}; both sides are shown as a question{decide}"));
+            if app.ui.can_ask() && !looks && review::settle_pairs(app, &store, &injection.conflicts)? {
                 snapshots = app.given(&store, app.snapshots(&store, false)?, &mut told);
                 injection = inject(app, &snapshots, &request);
             }
@@ -179,13 +183,37 @@ fn json_of(injection: &Injection, announced: &[Id]) -> serde_json::Map<String, V
     ])
 }
 
+/// The smallest budget in which something is said.
+fn least_budget(snapshots: &[Snapshot], request: &Request) -> Option<usize> {
+    /// More than any entry takes with what stands around it.
+    const ENOUGH: usize = 1 << 14;
+    let says = |most: usize| !inject_within(snapshots, request, most).text.is_empty();
+    let (mut low, mut high) = (request.budget.most(), ENOUGH);
+    if low >= high || !says(high) {
+        return None;
+    }
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        if says(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+fn inject_within(snapshots: &[Snapshot], request: &Request, most: usize) -> Injection {
+    let refs: Vec<&Snapshot> = snapshots.iter().collect();
+    recall::inject(&refs, &Request { budget: Budget::Tokens(most), ..request.clone() })
+}
+
 /// Why there is nothing to give, and what would help.
 fn nothing(snapshots: &[Snapshot], request: &Request, injection: &Injection) -> String {
     let cut = injection.left_out.iter().filter(|l| l.reason == Reason::Budget).count();
     let all = snapshots.iter().map(|s| s.entries.len()).sum::<usize>();
     match (cut, snapshots.first()) {
         (1.., _) => {
-            format!("none of {} fits into {} tokens; raise --budget", count(cut, "memory", "memories"), request.budget.most())
+            let (memories, most) = (count(cut, "memory", "memories"), request.budget.most());
+            let least =
+                least_budget(snapshots, request).map_or_else(|| "raise --budget".to_owned(), |n| format!("--budget {n} is the least"));
+            format!("none of {memories} fits into {most} tokens; {least}")
         }
         (0, Some(first)) if all == 0 => nothing_yet(&first.project),
         (0, _) if !request.keywords.is_empty() => "no memory matches these keywords".to_owned(),

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::app::{App, fields};
 use super::edits;
-use super::ui::{count, paint, style};
+use super::ui::{TRIES, count, paint, style};
 use crate::claude_code::settings::{Part, Program};
 use crate::claude_code::wiring::{self, Edit, Place, Record, Scope};
 use crate::config;
@@ -84,14 +84,19 @@ impl InstallArgs {
         for (choice, cost) in CHOICES {
             app.ui.say(&format!("  {:<12} {cost}", paint(style::STRONG, choice)));
         }
-        let answer = app.ui.ask("Which one? [off]")?.trim().to_lowercase();
-        if answer.is_empty() {
-            return Ok(None);
+        let mut wrong = String::new();
+        for _ in 0..TRIES {
+            let answer = app.ui.ask("Which one? [off]")?.trim().to_lowercase();
+            if answer.is_empty() {
+                return Ok(None);
+            }
+            if CHOICES.iter().any(|(choice, _)| *choice == answer) {
+                return Ok(Some(answer));
+            }
+            app.ui.say(&format!("  `{}` is none of off, rules, claude, claude-code", app.ui.foreign(&answer)));
+            wrong = answer;
         }
-        if !CHOICES.iter().any(|(choice, _)| *choice == answer) {
-            return Err(Error::new(Kind::Usage, format!("{answer:?} is no choice")).hint("off, rules, claude or claude-code"));
-        }
-        Ok(Some(answer))
+        Err(Error::new(Kind::Usage, format!("{wrong:?} is no choice, so nothing was changed")).hint("off, rules, claude or claude-code"))
     }
 }
 

@@ -56,6 +56,9 @@ impl PruneArgs {
                 row.show(app);
             }
         }
+        if !rows.is_empty() {
+            self.tested.check(&store, snapshots.iter().map(|s| s.project.as_str()))?;
+        }
         let number = count(rows.len(), "memory", "memories");
         if !rows.is_empty() && app.ui.can_ask() && !app.ui.wishes.dry_run && !app.ui.confirm(&format!("prune {number}?"))? {
             app.ui.unchanged();

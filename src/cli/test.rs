@@ -1,5 +1,7 @@
 //! `test`: the owner's memory tests, and the gate that commands pass before their change is kept.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -163,6 +165,21 @@ pub struct Tested {
 }
 
 impl Tested {
+    /// Whether the tests that these projects' changes will have to pass can be read: to be found out before anybody is asked.
+    ///
+    /// # Errors
+    /// Names the file and line that cannot be.
+    pub fn check<'a>(self, store: &Store, projects: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        let projects: BTreeSet<&str> = projects.into_iter().filter(|_| !self.no_test).collect();
+        projects.into_iter().try_for_each(|project| {
+            let broken = |error: Error| match error.hint.clone() {
+                Some(hint) if error.kind == Kind::Config => error.hint(format!("{hint}; --no-test goes without")),
+                _ => error,
+            };
+            memory_tests::cases(store, Some(project)).map(drop).map_err(broken)
+        })
+    }
+
     /// [`App::update`], unless a memory test would break. A dry run says whether one would.
     pub fn update(self, app: &App, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<Option<u64>> {
         if self.no_test {

@@ -82,7 +82,7 @@ fn kept(err: &str) -> String {
     let (_, path) = err.split_once("your text is kept in ").unwrap_or_else(|| panic!("nothing is kept: {err}"));
     let path = path.lines().next().unwrap_or_default().trim();
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    std::fs::remove_file(path).expect("removed");
+    std::fs::remove_dir_all(std::path::Path::new(path).parent().expect("a folder of its own")).expect("removed");
     text
 }
 
@@ -100,6 +100,25 @@ fn an_edited_queue_outlives_a_refused_commit() {
     let refused = world.run(&["review", "--edit"]).fails(2, "which a program put into the conversation");
     assert!(kept(&refused.err).contains("部署只在周二"), "{}", refused.err);
     assert!(world.tree() == before, "the store changed");
+}
+
+/// An editor that fails, and what it leaves beside the file, is not left behind; what was typed is.
+#[test]
+fn nothing_is_left_of_an_edit_without_words() {
+    let world = shop(&LIMITS[..2], "touch $1~; exit 3");
+    let folder = world.cwd().join("tmp");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let world = world.with("TMPDIR", &folder.to_string_lossy());
+    let left = || std::fs::read_dir(&folder).expect("a folder").count();
+    world.run(&["review", "--edit"]).fails(1, "the editor ended with");
+    assert_eq!(left(), 0);
+    world.file("edit.sh", "touch $1~");
+    world.run(&["review", "--edit"]).ok();
+    assert_eq!(left(), 0);
+    world.file("edit.sh", "echo '+ 部署只在周二' >> $1; exit 3");
+    let failed = world.run(&["review", "--edit"]).fails(1, "the editor ended with");
+    assert!(kept(&failed.err).contains("部署只在周二"), "{}", failed.err);
+    assert_eq!(left(), 0);
 }
 
 /// Every line is heeded, also where a claim stands in several questions.

@@ -7,7 +7,7 @@ use crate::cli::editor::Draft;
 use crate::cli::test::Tested;
 use crate::cli::ui::{count, paint, style};
 use crate::error::{Kind, Result};
-use crate::model::{Id, Memory};
+use crate::model::{Id, Memory, differences};
 use crate::pipeline::review::{self, Decision, Item, Keep, Matter, decide};
 use crate::store::Store;
 
@@ -150,6 +150,10 @@ fn ask(app: &App, item: &Item) -> Result<Answer> {
             "old" | "drop" | "back" => keep(Keep::Old),
             "both" => keep(Keep::Both),
             "merge" | "edit" => match in_editor(app, item) {
+                Ok((memory, _)) if differences(&decide::draft(item), &memory).is_empty() => {
+                    app.ui.say("  the text is as it was, so nothing is decided yet");
+                    continue;
+                }
                 Ok((memory, draft)) => Ok(Answer::Decided(Decision::Merge(Box::new(memory)), Some(draft))),
                 // What was typed is kept in its file; the question stands.
                 Err(error) => {

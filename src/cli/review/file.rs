@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Queue, show};
 use crate::cli::app::{App, fields};
+use crate::cli::edit;
 use crate::cli::editor::Draft;
 use crate::cli::test::Tested;
 use crate::cli::ui::count;
@@ -24,7 +25,11 @@ pub fn run(app: &App, store: &Store, queue: &Queue, tested: Tested) -> Result<()
     let text = sheet::print(&queue.items, |item| about(app, queue.snapshot(item), item));
     let draft = Draft::new("review", &text)?;
     loop {
-        match sheet::read(&draft.edit(app)?, &queue.items) {
+        let edited = match draft.edit(app) {
+            Ok(edited) => edited,
+            Err(error) => return draft.or_kept(Err(error)),
+        };
+        match sheet::read(&edited, &queue.items) {
             Ok(answers) => return draft.or_kept(carry_out(app, store, queue, &answers, tested)),
             Err(what) => {
                 let error = Error::failure(format!("the edited queue cannot be read, so nothing was changed: {what}"));
@@ -33,7 +38,7 @@ pub fn run(app: &App, store: &Store, queue: &Queue, tested: Tested) -> Result<()
                 }
                 app.ui.fail(&error);
                 if !app.ui.confirm("open it again?")? {
-                    app.ui.say(&format!("your text is kept in {}", draft.keep()?.display()));
+                    app.ui.say(&format!("your text is kept in {}", draft.keep().display()));
                     return Ok(());
                 }
             }
@@ -71,7 +76,10 @@ fn about(app: &App, snapshot: Option<&Snapshot>, item: &Item) -> Vec<String> {
     };
     match (&item.other, &item.matter) {
         (Some(older), Matter::Conflict) => lines.extend([side("old: ", older), side("new: ", &item.memory)]),
-        (Some(other), Matter::Changed) => lines.extend([side("", &item.memory), format!("  before: {}", other.summary)]),
+        (Some(other), Matter::Changed) => {
+            lines.push(side("", &item.memory));
+            lines.extend(edit::changes(other, &item.memory).into_iter().map(|change| format!("  {change}")));
+        }
         (Some(other), _) => lines.extend([side("", &item.memory), format!("  replaced: {}", other.summary)]),
         (None, _) => lines.push(side("", &item.memory)),
     }

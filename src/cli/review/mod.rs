@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::app::{App, fields, json as to_json};
 use super::test::Tested;
 use super::ui::count;
+use super::usage::at_least_one;
 use crate::error::{Error, Kind, Result};
 use crate::model::Memory;
 use crate::pipeline::by_hand;
@@ -29,7 +30,7 @@ pub struct ReviewArgs {
     #[arg(long)]
     all_projects: bool,
     /// Only the first so many
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     limit: Option<usize>,
     /// All in one file in your editor ($VISUAL, $EDITOR): delete a line to reject, reword it to edit, add one to add
     #[arg(long, short)]
@@ -93,6 +94,10 @@ impl ReviewArgs {
     pub fn run(&self, app: &App) -> Result<()> {
         let store = app.store()?;
         let queue = self.queue(app, &store)?;
+        let decides = self.edit || (app.ui.can_ask() && !app.ui.wishes.dry_run);
+        if decides {
+            self.tested.check(&store, queue.items.iter().map(|item| item.project.as_str()))?;
+        }
         if self.edit {
             return file::run(app, &store, &queue, self.tested);
         }
@@ -104,7 +109,7 @@ impl ReviewArgs {
             app.ui.say("nothing to review");
             return Ok(());
         }
-        if app.ui.can_ask() && !app.ui.wishes.dry_run {
+        if decides {
             return ask::session(app, &store, &queue, self.tested);
         }
         for item in &queue.items {

@@ -2,7 +2,7 @@
 
 use crate::cli::app::{App, layer_name, reasons};
 use crate::cli::ui::{Ui, columns, count, diff, paint, style};
-use crate::model::{Memory, State};
+use crate::model::{Difference, Memory, State, differences};
 use crate::pipeline::review::{Item, Matter};
 use crate::store::Snapshot;
 
@@ -28,6 +28,10 @@ pub fn show(app: &App, snapshot: Option<&Snapshot>, item: &Item) {
         return stacked(ui, &new);
     };
     let old = side(ui, snapshot, other, old_name, &old_text);
+    let changed: Vec<Difference> = match item.matter {
+        Matter::Changed => differences(other, &item.memory).into_iter().filter(|d| d.field != "summary").collect(),
+        _ => Vec::new(),
+    };
     match ui.width().and_then(|screen| columns::width_of(screen - INDENT)) {
         Some(cells) => {
             let column = |side: &[String]| side.iter().flat_map(|text| columns::lines(text, cells)).collect::<Vec<_>>();
@@ -40,6 +44,8 @@ pub fn show(app: &App, snapshot: Option<&Snapshot>, item: &Item) {
             stacked(ui, &new);
         }
     }
+    // The summaries may be alike, and the columns do not show every field.
+    diff::fields(ui, &changed, "  ");
 }
 
 fn stacked(ui: &Ui, lines: &[String]) {

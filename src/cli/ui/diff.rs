@@ -72,11 +72,25 @@ pub fn words(ui: &Ui, old: &str, new: &str) -> (String, String) {
     word_diff(&ui.foreign(old), &ui.foreign(new))
 }
 
+/// Both sides of a change of a list: what only one of them has is marked whole.
+fn items(old: &str, new: &str) -> (String, String) {
+    let (before, after): (Vec<&str>, Vec<&str>) = (old.split(", ").collect(), new.split(", ").collect());
+    let side = |own: &[&str], other: &[&str], style: anstyle::Style| {
+        let mark = |item: &&str| if other.contains(item) { (*item).to_owned() } else { paint(style, &format!("[{item}]")) };
+        own.iter().map(mark).collect::<Vec<_>>().join(", ")
+    };
+    (side(&before, &after, style::BAD), side(&after, &before, style::GOOD))
+}
+
 /// The fields that differ, as lines below an entry: each with its old and its new words. The summary needs no name.
 pub fn fields(ui: &Ui, fields: &[Difference], indent: &str) {
     for Difference { field, old, new } in fields {
         let name = if *field == "summary" { String::new() } else { paint(style::DIM, &format!("{field}: ")) };
-        let (before, after) = if old.is_empty() || new.is_empty() { (ui.foreign(old), ui.foreign(new)) } else { words(ui, old, new) };
+        let (before, after) = match *field {
+            _ if old.is_empty() || new.is_empty() => (ui.foreign(old), ui.foreign(new)),
+            "keywords" | "links" => items(&ui.foreign(old), &ui.foreign(new)),
+            _ => words(ui, old, new),
+        };
         for (sign, color, text) in [("-", style::BAD, before), ("+", style::GOOD, after)] {
             if !text.is_empty() {
                 ui.line(&format!("{indent}{} {name}{text}", paint(color, sign)));

@@ -3,7 +3,10 @@
 pub mod bar;
 pub mod columns;
 pub mod diff;
+mod wait;
 pub mod wrap;
+
+pub use wait::Waiting;
 
 use std::cell::{Cell, RefCell};
 use std::io::{BufRead, IsTerminal, Write};
@@ -93,6 +96,9 @@ pub fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
+/// Times that a question is asked again after an answer that is none.
+pub const TRIES: usize = 3;
+
 /// Cells of a progress bar.
 const BAR: usize = 24;
 
@@ -147,6 +153,11 @@ impl Ui {
     /// Foreign text (of files, models, transcripts) for one line of human output.
     pub fn foreign(&self, text: &str) -> String {
         sanitise::line(text)
+    }
+
+    /// Whether a program that fills the screen, such as an editor, can run: stdin and stdout are the terminal.
+    pub fn has_screen(&self) -> bool {
+        self.stdout_terminal && std::io::stdin().is_terminal()
     }
 
     /// Data: to stdout as it is; made safe if that is a terminal. A closed pipe ends output without a word.
@@ -286,12 +297,19 @@ impl Ui {
         let _ = writeln!(stream, "{text}");
     }
 
-    /// Asks for a yes. `--yes` answers; without a terminal it is exit 6.
+    /// Asks for a yes. `--yes` answers; without a terminal it is exit 6. What is neither yes nor no is asked again, a few times.
     pub fn confirm(&self, question: &str) -> Result<bool> {
         if self.wishes.yes {
             return Ok(true);
         }
-        Ok(self.ask(&format!("{question} [y/N]"))?.trim().to_lowercase().starts_with('y'))
+        for _ in 0..TRIES {
+            match self.ask(&format!("{question} [y/N]"))?.trim().to_lowercase().as_str() {
+                "y" | "ye" | "yes" | "yep" | "是" | "好" => return Ok(true),
+                "" | "n" | "no" | "nope" | "否" | "不" => return Ok(false),
+                _ => self.stderr("  answer y or n"),
+            }
+        }
+        Ok(false)
     }
 
     /// Asks for a line of text; empty at the end of the input.
@@ -299,8 +317,8 @@ impl Ui {
         Ok(self.answer(question)?.unwrap_or_default())
     }
 
-    /// Asks until one of the choices is given, by its first letter or whole: (word, what it does). Anything else shows what
-    /// there is to choose from; the end of the input is the last choice.
+    /// Asks until one of the choices is given, by its first letter or whole: (word, what it does). `?` shows what there is to
+    /// choose from; the end of the input is the last choice.
     pub fn choose(&self, question: &str, choices: &[(&'static str, &str)]) -> Result<&'static str> {
         let letters: Vec<&str> = choices.iter().filter_map(|(word, _)| word.get(..1)).collect();
         let question = format!("{question} [{},?]", letters.join(","));
@@ -310,6 +328,10 @@ impl Ui {
             let found = choices.iter().find(|(word, _)| answer == *word || word.get(..1) == Some(answer.as_str()));
             if let Some((word, _)) = found {
                 return Ok(word);
+            }
+            if answer != "?" {
+                self.stderr(&format!("  `{}` is none of {}; ? says what they do", self.foreign(&answer), letters.join(", ")));
+                continue;
             }
             for (word, what) in choices {
                 self.stderr(&format!("  {} - {what}", paint(style::STRONG, word)));
@@ -339,6 +361,12 @@ impl Ui {
     /// A name beside a progress bar, cut so that bar and name stay on one line.
     pub fn beside_bar(&self, name: &str) -> String {
         wrap::cut(&self.foreign(name), self.stderr_width.unwrap_or(80).saturating_sub(BAR + 24))
+    }
+
+    /// Says after a while what is waited for, as long as what is given back lives; never off a terminal, with `--quiet` or `--json`.
+    pub fn waiting(&self, what: &str) -> Option<Waiting> {
+        let shown = !self.wishes.quiet && !self.wishes.json && std::io::stderr().is_terminal();
+        shown.then(|| Waiting::new(self.beside_bar(what)))
     }
 
     /// A progress bar over `length` steps; hidden off a terminal, with `--quiet` and `--json`.

@@ -30,6 +30,16 @@ pub fn cells(text: &str) -> usize {
     steps(text).map(|(_, n)| n).sum()
 }
 
+/// `text` and spaces behind it up to `width` cells.
+pub fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(cells(text))))
+}
+
+/// Cells of a column of a table: as its widest text takes, within a bound that leaves room for the others.
+pub fn column<'a>(texts: impl IntoIterator<Item = &'a str>, most: usize) -> usize {
+    texts.into_iter().map(cells).max().unwrap_or(0).min(most)
+}
+
 /// `text` in at most `width` cells, with `…` where something was cut off. Styles end where they would have.
 pub fn cut(text: &str, width: usize) -> String {
     if cells(text) <= width {
