@@ -48,6 +48,9 @@ pub struct ImportArgs {
 /// Name of our own export for `--from`.
 const JSONL: &str = "jsonl";
 
+/// Memories that are listed when they have come; more are counted.
+const LISTED: usize = 10;
+
 /// Files that hold the store of another tool where a folder has them.
 const WHOLE_STORES: &[&str] = &["claude-mem.db", "memories.json"];
 
@@ -358,15 +361,15 @@ fn report(app: &App, report: &Report) {
         ]);
         return app.ui.done("import", fields, ("", ""), "");
     }
-    if app.ui.wishes.dry_run {
-        for (row, fate) in rows.iter().zip(&planned.fates) {
-            let sign = match fate {
-                Fate::Added => paint(style::GOOD, "+"),
-                Fate::Waits => paint(style::WARN, "?"),
-                Fate::Known(_) | Fate::Differs | Fate::Buried => continue,
-            };
-            app.ui.row(&format!("{sign} {}", one_line(&app.ui, &row.memory)));
-        }
+    // What would come is listed whole; what came can be looked at with `list` as well.
+    let most = if app.ui.wishes.dry_run || app.ui.wishes.verbose { rows.len() } else { LISTED };
+    let came: Vec<(&Incoming, &Fate)> = rows.iter().zip(&planned.fates).filter(|(_, f)| matches!(f, Fate::Added | Fate::Waits)).collect();
+    for (row, fate) in came.iter().take(most).filter(|_| !app.ui.wishes.quiet) {
+        let sign = if **fate == Fate::Added { paint(style::GOOD, "+") } else { paint(style::WARN, "?") };
+        app.ui.row(&format!("{sign} {}", one_line(&app.ui, &row.memory)));
+    }
+    if came.len() > most {
+        app.ui.say(&paint(style::DIM, &format!("… and {} more (--verbose lists them)", came.len() - most)));
     }
     for (row, _) in rows.iter().zip(&planned.fates).filter(|(_, fate)| **fate == Fate::Differs) {
         let says = app.ui.foreign(&row.memory.summary);

@@ -1,5 +1,6 @@
 //! `ingest`: the straight line, and its receipt.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -8,14 +9,14 @@ use serde_json::{Value, json};
 
 use super::app::{App, fields, ids, json as to_json, layer_name, problem_line, reasons};
 use super::belongs::Belongs;
-use super::ui::{Ui, count, paint, style};
+use super::ui::{Ui, Waiting, count, paint, style};
 use crate::claude_code::{self, queue};
 use crate::error::{Error, Kind, Result};
 use crate::extract::backend::{self, Wanted};
 use crate::extract::estimate;
 use crate::model::plan::MemoryRecord;
-use crate::model::{Conversation, Memory};
-use crate::pipeline::ingest::{self, Outcome, Run};
+use crate::model::{Code, Conversation, Id, Memory};
+use crate::pipeline::ingest::{self, Outcome, Run, STDIN};
 use crate::pipeline::sources::{self, Sources};
 use crate::pipeline::{SessionReport, prepare};
 
@@ -59,7 +60,8 @@ impl IngestArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
         let since = self.since.as_deref().map(day).transpose()?;
-        let (files, _spool) = self.files(app)?;
+        let (files, spool) = self.files(app)?;
+        let stdin = spool.as_ref().map(tempfile::NamedTempFile::path);
         for problem in &files.problems {
             app.ui.warn(&problem_line(&app.ui, problem));
         }
@@ -77,21 +79,28 @@ impl IngestArgs {
         let dry_run = app.ui.wishes.dry_run || self.dump_requests.is_some() && self.replay.is_none();
         let belongs = Belongs::new(app, &store, self.all_history, !dry_run && !self.plan)?;
         let bar = app.ui.progress(files.files.len() as u64);
+        // One file has no bar, and may be long.
+        let waiting = match files.files.as_slice() {
+            [only] => app.ui.waiting(&format!("reading {}", self.as_typed(app, only, stdin))),
+            _ => None,
+        };
         let project_of = |conversation: &Conversation| belongs.project_of(conversation);
         let run = Run {
             since: since.as_deref(),
             // A file that is named is meant.
             is_ignored: &|cwd| self.all_history && claude_code::is_ignored(cwd),
             concurrency: if chosen.extractor.name() == "claude" { app.config.number("claude.concurrency") as usize } else { 1 },
+            stdin,
             dry_run,
             on_file: &|path: &Path| {
                 bar.inc(1);
-                bar.set_message(app.ui.beside_bar(&path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()));
+                let name = if stdin == Some(path) { Some(STDIN.into()) } else { path.file_name().map(|n| n.to_string_lossy()) };
+                bar.set_message(app.ui.beside_bar(&name.unwrap_or_default()));
             },
             ..Run::new(app.env, &store, &app.config, chosen.extractor.as_ref(), &project_of)
         };
         if self.plan {
-            return plan(app, &run, &files);
+            return plan(app, &run, &files, waiting);
         }
         let begun = app.env.now();
         let mut outcome = ingest::ingest(&run, &files);
@@ -104,11 +113,12 @@ impl IngestArgs {
             queue::forget(&app.home, &|item| item.at < begun && files.files.contains(&item.transcript) && !failed(&item.transcript))?;
         }
         bar.finish_and_clear();
+        drop(waiting);
         if app.ui.wishes.json {
             app.ui.object("ingest", report_json(&outcome)?);
         }
         for (path, error) in &mut outcome.unreadable {
-            error.message = error.message.replace(&path.display().to_string(), &self.as_typed(app, path));
+            error.message = error.message.replace(&path.display().to_string(), &self.as_typed(app, path, stdin));
         }
         let one = files.files.len() == 1;
         // One file that holds nothing is the error itself, and nothing else is to be said.
@@ -126,18 +136,21 @@ impl IngestArgs {
                 ));
             }
         }
-        self.finish(app, outcome, files.files.len())
+        self.finish(app, outcome, files.files.len(), stdin)
     }
 
     /// A path in the words of the command line.
-    fn as_typed(&self, app: &App, path: &Path) -> String {
+    fn as_typed(&self, app: &App, path: &Path, stdin: Option<&Path>) -> String {
+        if stdin == Some(path) {
+            return STDIN.to_owned();
+        }
         let typed = self.paths.iter().find(|p| app.env.absolute(p) == path);
         let relative = || path.strip_prefix(&app.env.cwd).ok().filter(|_| self.paths.iter().any(|p| p.is_relative()));
         typed.map(PathBuf::as_path).or_else(relative).unwrap_or(path).display().to_string()
     }
 
     /// The exit code: a failure that ended the run, else whether anything could be read at all.
-    fn finish(&self, app: &App, outcome: Outcome, files: usize) -> Result<()> {
+    fn finish(&self, app: &App, outcome: Outcome, files: usize, stdin: Option<&Path>) -> Result<()> {
         if let Some(failure) = outcome.failure.or_else(|| outcome.sessions.iter().find_map(|s| s.failure.clone())) {
             return Err(failure);
         }
@@ -150,7 +163,7 @@ impl IngestArgs {
             }
             (None, [only]) if files == 1 && only.session.is_empty() => {
                 let why = only.problems.first().map(|p| format!(": {}", problem_line(&app.ui, p))).unwrap_or_default();
-                let source = self.as_typed(app, Path::new(&only.source));
+                let source = self.as_typed(app, Path::new(&only.source), stdin);
                 Err(Error::new(Kind::NoTranscript, format!("{source} holds no conversation{why}"))
                     .hint("check that it is a whole transcript"))
             }
@@ -185,7 +198,7 @@ fn day(text: &str) -> Result<String> {
 }
 
 /// `--plan`: everything up to the first request, then the price.
-fn plan(app: &App, run: &Run<'_>, files: &Sources) -> Result<()> {
+fn plan(app: &App, run: &Run<'_>, files: &Sources, waiting: Option<Waiting>) -> Result<()> {
     let settings = backend::settings(&app.config, app.env, None);
     let mut estimate = estimate::estimate(&[], &settings);
     let (mut conversations, mut skipped) = (0usize, 0usize);
@@ -220,6 +233,7 @@ fn plan(app: &App, run: &Run<'_>, files: &Sources) -> Result<()> {
             return Err(error);
         }
     }
+    drop(waiting);
     for error in &unreadable {
         app.ui.warn(&app.ui.foreign(&error.to_string()));
     }
@@ -301,6 +315,9 @@ fn report_json(outcome: &Outcome) -> Result<serde_json::Map<String, Value>> {
     Ok(object)
 }
 
+/// Cells before what is said of a memory: sign and id.
+const UNDER: usize = 16;
+
 /// So many warnings of one sort are listed; more are counted.
 const FEW: usize = 3;
 
@@ -311,8 +328,7 @@ fn receipt(app: &App, why: &str, outcome: &Outcome, one: bool, first: bool) {
     // Over many files only those that brought something are shown, unless asked.
     let brief = outcome.sessions.len() > 3 && !ui.wishes.verbose;
     for report in outcome.sessions.iter().filter(|r| !r.session.is_empty() || ui.wishes.verbose) {
-        let quiet = report.memories.is_empty() && report.review.is_empty() && report.confirmed.is_empty() && report.rejected.is_empty();
-        if !(brief && quiet) {
+        if !(brief && report.brought_nothing()) {
             session_lines(ui, report);
         }
     }
@@ -366,25 +382,39 @@ fn session_lines(ui: &Ui, report: &SessionReport) {
     if let Some(error) = &report.failure {
         ui.report(&format!("  {} {}", paint(style::BAD, "not stored:"), ui.foreign(&error.message)));
     }
+    let item = |sign: &str, id: &Id, text: &str| {
+        if !ui.wishes.quiet {
+            ui.hang(&format!("  {sign} {}  {text}", paint(style::HINT, id.as_str())), UNDER);
+        }
+    };
+    let aside = |text: &str| paint(style::DIM, &format!("({text})"));
     for memory in &report.memories {
-        ui.report(&format!("  {} {}", paint(style::GOOD, "+"), memory_line(ui, memory)));
+        item(&paint(style::GOOD, "+"), &memory.id, &memory_line(ui, memory));
+        if let Some(why) = memory.reason.as_deref().filter(|_| !ui.wishes.quiet) {
+            ui.hang(&paint(style::DIM, &format!("{}why: {}", " ".repeat(UNDER), ui.foreign(why))), UNDER + 2);
+        }
     }
+    let says = |id: &Id| report.says.get(id).map(|says| ui.foreign(says)).unwrap_or_default();
     for (older, newer) in &report.conflicts {
-        ui.report(&format!("  {} {newer} disagrees with {older}; both stay until you decide: claude-mem review", paint(style::WARN, "!")));
+        let text = format!("disagrees with {older}, {}; both stay until you decide: claude-mem review", says(older));
+        item(&paint(style::WARN, "!"), newer, &text);
     }
-    let lists = [(&report.confirmed, "seen again"), (&report.completed, "done"), (&report.superseded, "replaced")];
-    for (list, what) in lists.into_iter().filter(|(list, _)| !list.is_empty()) {
-        ui.report(&format!("  = {what}: {}", list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
+    for (list, what) in [(&report.confirmed, "seen again"), (&report.completed, "done"), (&report.superseded, "replaced")] {
+        list.iter().for_each(|id| item("=", id, &format!("{} {}", says(id), aside(what))));
     }
-    for (_, codes, summary) in &report.review {
-        let why = paint(style::DIM, &format!("({})", reasons(ui, codes)));
-        ui.report(&format!("  {} {} {why}", paint(style::WARN, "?"), ui.foreign(summary)));
+    for (id, codes, summary) in &report.review {
+        item(&paint(style::WARN, "?"), id, &format!("{} {}", ui.foreign(summary), aside(&reasons(ui, codes))));
     }
     for (code, summary) in &report.rejected {
         ui.detail(&format!("  - {} ({code})", ui.foreign(summary)));
     }
     if !report.rejected.is_empty() && !ui.wishes.verbose {
-        ui.report(&paint(style::DIM, &format!("  {} dropped by the checks (--verbose shows them)", report.rejected.len())));
+        let codes: BTreeSet<Code> = report.rejected.iter().map(|(code, _)| *code).collect();
+        let why = reasons(ui, &codes.into_iter().collect::<Vec<_>>());
+        ui.report(&paint(style::DIM, &format!("  {} dropped by the checks: {why} (--verbose shows what)", report.rejected.len())));
+    }
+    if report.brought_nothing() && report.skipped.is_none() && report.failure.is_none() {
+        ui.report("  nothing in it that is worth keeping");
     }
     if report.redacted > 0 {
         ui.report(&format!("  {} taken out before anything was read", count(report.redacted as usize, "secret", "secrets")));
@@ -403,16 +433,10 @@ fn session_lines(ui: &Ui, report: &SessionReport) {
     }
 }
 
-/// Summary first, then what kind it is and why.
+/// Summary first, then what kind it is.
 fn memory_line(ui: &Ui, memory: &Memory) -> String {
     let state = if memory.state == crate::model::State::Valid { String::new() } else { format!("{} ", memory.state) };
     let until = memory.validity.until_date().map(|d| format!(", until {d}")).unwrap_or_default();
-    let why = memory.reason.as_deref().map(|r| format!("\n      why: {}", ui.foreign(r))).unwrap_or_default();
     let layer = layer_name(memory.layer);
-    format!(
-        "{} {}{}",
-        ui.foreign(&memory.summary),
-        paint(style::DIM, &format!("({state}{}, {layer}{until})", memory.kind)),
-        paint(style::DIM, &why)
-    )
+    format!("{} {}", ui.foreign(&memory.summary), paint(style::DIM, &format!("({state}{}, {layer}{until})", memory.kind)))
 }

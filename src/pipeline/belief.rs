@@ -76,7 +76,7 @@ pub fn words_behind(store: &Store, state: &State, project: &str, memory: &Memory
         let session = evidence.session.clone().or_else(|| memory.session.clone());
         let record = session.as_ref().and_then(|session| record_of(state, project, session));
         let source = record.as_ref().map(|r| r.source.clone()).unwrap_or_default();
-        let source_exists = Path::new(&source).is_file();
+        let source_exists = source != ingest::STDIN && Path::new(&source).is_file();
         let mut words = Words { evidence: evidence.clone(), session, record, source_exists, around: Vec::new(), from: From::Nowhere };
         if let (Some(record), true) = (&words.record, source_exists) {
             if !read.iter().any(|(transcript, _)| *transcript == record.transcript) {

@@ -75,7 +75,11 @@ pub fn memory(wish: &Wish, id: Id, now: &str) -> Result<Memory> {
     let mut memory = Memory::new(id, layer, kind, summary);
     if let Some(day) = &wish.until {
         let date = day.parse::<jiff::civil::Date>().map_err(|_| usage(format!("`{day}` is no day"), "write it as YYYY-MM-DD"))?;
-        memory.validity = Validity::Until(date.to_string());
+        let date = date.to_string();
+        if now.get(..10).is_some_and(|today| date.as_str() < today) {
+            return Err(usage(format!("{date} is past, so this would hold no more"), "give a day that is still to come, or none"));
+        }
+        memory.validity = Validity::Until(date);
     }
     memory.topic = wish.topic.as_deref().map(words_of).filter(|t| !t.is_empty());
     memory.reason = wish.why.as_deref().map(words_of).filter(|t| !t.is_empty());

@@ -40,6 +40,8 @@ pub struct Run<'a> {
     pub max_supersedes: usize,
     /// Keep the cleaned turns for `search --in turns`.
     pub keep_turns: bool,
+    /// The file that holds what came in on standard input, if that is read: its own name means nothing to anybody.
+    pub stdin: Option<&'a Path>,
     /// Store nothing.
     pub dry_run: bool,
     /// Called with the name of each file as it begins, and after the last.
@@ -59,6 +61,7 @@ impl<'a> Run<'a> {
             concurrency: 1,
             max_supersedes: config.number("store.max_supersedes") as usize,
             keep_turns: config.switch("search.keep_turns"),
+            stdin: None,
             dry_run: false,
             on_file: &|_| {},
         }
@@ -80,6 +83,16 @@ pub struct Outcome {
     pub ignored: usize,
 }
 
+/// The source of what came in on standard input.
+pub const STDIN: &str = "standard input";
+
+impl Run<'_> {
+    /// A file as a person knows it.
+    fn source(&self, path: &Path) -> String {
+        if self.stdin == Some(path) { STDIN.to_owned() } else { path.display().to_string() }
+    }
+}
+
 /// Reads `files` and stores what they hold. A conversation that cannot be stored does not keep the others back.
 pub fn ingest(run: &Run<'_>, files: &Sources) -> Outcome {
     let mut outcome = Outcome::default();
@@ -97,7 +110,7 @@ pub fn ingest(run: &Run<'_>, files: &Sources) -> Outcome {
         match read {
             Ok(reading) => match (held, &failure) {
                 (Some(conversation), None) => failure = batch.take(conversation, path, &reading, &mut outcome).err(),
-                (None, None) => outcome.sessions.push(empty(path, reading)),
+                (None, None) => outcome.sessions.push(empty(run.source(path), reading)),
                 _ => {}
             },
             Err(error) => outcome.unreadable.push((path.clone(), error)),
@@ -124,9 +137,9 @@ pub fn read(path: &Path, out: &mut dyn FnMut(Conversation)) -> Result<Reading> {
         .map_err(|e| Error { message: format!("{}: {}", path.display(), e.message), ..e })
 }
 
-fn empty(path: &Path, reading: Reading) -> SessionReport {
+fn empty(source: String, reading: Reading) -> SessionReport {
     SessionReport {
-        source: path.display().to_string(),
+        source,
         format: reading.format.to_owned(),
         problems: reading.problems,
         skipped: Some("no conversation in it".to_owned()),
@@ -168,7 +181,7 @@ impl Batch<'_, '_> {
         }
         let snapshots = cached(&mut self.snapshots, run.store, &project)?;
         let (now, today) = (run.env.now(), run.env.today());
-        let origin = Origin { source: &path.display().to_string(), project: &project, today: &today, now: &now };
+        let origin = Origin { source: &run.source(path), project: &project, today: &today, now: &now };
         let refs: Vec<&Snapshot> = snapshots.iter().collect();
         let mut prepared = prepare(conversation, origin, &refs, &reading.cursor, reading.problems.clone());
         prepared.report.extractor = run.extractor.name().to_owned();

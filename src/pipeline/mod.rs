@@ -20,6 +20,8 @@ pub mod sources;
 pub mod staleness;
 pub mod turns;
 
+use std::collections::BTreeMap;
+
 use crate::error::{Error, Problem};
 use crate::extract::Usage;
 use crate::model::{Code, Id, Memory};
@@ -61,6 +63,8 @@ pub struct SessionReport {
     pub completed: Vec<Id>,
     /// Memories replaced.
     pub superseded: Vec<Id>,
+    /// What the older memories say that are named above.
+    pub says: BTreeMap<Id, String>,
     /// Sent to review, with their reasons.
     pub review: Vec<(Id, Vec<Code>, String)>,
     /// Dropped, with the reason.
@@ -77,4 +81,13 @@ pub struct SessionReport {
     pub wrote: bool,
     /// Why nothing could be stored; the next run tries it again.
     pub failure: Option<Error>,
+}
+
+impl SessionReport {
+    /// Whether nothing came of it that anybody would want to hear of.
+    pub fn brought_nothing(&self) -> bool {
+        let lists = [self.memories.len(), self.review.len(), self.rejected.len(), self.conflicts.len()];
+        let older = [&self.confirmed, &self.completed, &self.superseded];
+        lists.iter().all(|n| *n == 0) && older.iter().all(|ids| ids.is_empty())
+    }
 }

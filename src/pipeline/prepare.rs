@@ -133,8 +133,11 @@ pub fn prepare(
         }
         None => 0,
     };
-    if earlier.is_some() && after_turn == 0 {
-        report.notes.push("its earlier turns changed since it was read last; all of it is read again".to_owned());
+    if let Some(record) = earlier.filter(|_| after_turn == 0) {
+        report.notes.push(match record.source == origin.source {
+            true => "its earlier turns changed since it was read last; all of it is read again".to_owned(),
+            false => format!("the conversation of this name was read from {} before, with other turns; all of it is read", record.source),
+        });
     }
     let copied = project.map_or(0, |s| drop_copies(&mut conversation, s));
     let record = SessionRecord {
@@ -161,7 +164,14 @@ pub fn prepare(
     let mut fresh = cleaned.clone();
     fresh.turns.retain(|t| t.number > after_turn);
     if let Gate::Closed(why) = gate::gate(&fresh) {
-        return nothing(report, Some(record), why);
+        // What was read before, and what is ours or pasted, may have said a lot.
+        let apart = match (after_turn > 0, copied > 0, cleaning.tokens_after < cleaning.tokens_before) {
+            (true, ..) => " since it was read last",
+            (_, true, _) => " apart from what was read in an earlier session",
+            (.., true) => " apart from what cleaning took out",
+            _ => "",
+        };
+        return nothing(report, Some(record), &format!("{why}{apart}"));
     }
     let day = cleaned.day().unwrap_or(origin.today).to_owned();
     let known = known::select(snapshots, &cleaned, after_turn);

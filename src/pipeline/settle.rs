@@ -173,6 +173,10 @@ fn plan(
         report.completed = outcome.completed;
         report.superseded = outcome.superseded;
         report.review = outcome.review;
+        let older = report.conflicts.iter().map(|(older, _)| older);
+        let named = older.chain(&report.confirmed).chain(&report.completed).chain(&report.superseded);
+        let says = named.filter_map(|id| Some((id.clone(), snapshots.iter().find_map(|s| s.entry(id))?.memory.summary.clone())));
+        report.says = says.collect();
         report.rejected.extend(outcome.dropped);
         if let Some(stop) = outcome.stop
             && !run.dry_run

@@ -267,6 +267,7 @@ impl Play {
             max_supersedes: 99,
             keep_turns: false,
             is_ignored: &|_| false,
+            stdin: None,
             dry_run: false,
             on_file: &|_| {},
         };

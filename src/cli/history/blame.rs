@@ -10,6 +10,7 @@ use crate::cli::ui::{paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::Origin;
 use crate::pipeline::belief::{From, Words, words_behind};
+use crate::pipeline::ingest::STDIN;
 use crate::pipeline::life::{Event, Life, What, life};
 use crate::store::By;
 use crate::store::past::{Side, State, Version};
@@ -107,8 +108,8 @@ fn is_reworded(event: &Event) -> bool {
 fn conversation(app: &App, words: &Words) -> String {
     let Some(session) = &words.session else { return "of no known conversation".to_owned() };
     let Some(record) = &words.record else { return format!("conversation {session}, of which nothing else is known") };
-    let there = if words.source_exists { "" } else { " (not there any more)" };
-    format!("conversation {session}, {}, read {}, {}{there}", record.format, app.env.local(&record.ingested), record.source)
+    let there = if words.source_exists || record.source == STDIN { "" } else { " (not there any more)" };
+    format!("conversation {session}, {}, read {} from {}{there}", record.format, app.env.local(&record.ingested), record.source)
 }
 
 fn show(app: &App, words: &Words) {
