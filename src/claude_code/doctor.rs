@@ -127,15 +127,30 @@ fn environment(at: &Ground<'_>) -> Vec<Finding> {
 
 fn folders(at: &Ground<'_>) -> Vec<Finding> {
     let home = at.home.display();
-    let Ok(data) = std::fs::metadata(at.home) else {
-        return vec![fine(format!("{home} is not there yet; the first memory makes it"))];
+    let data = match std::fs::metadata(at.home) {
+        Ok(data) => data,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let above = at.home.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+            return vec![match refuses(above) {
+                None => fine(format!("{home} is not there yet; the first memory makes it")),
+                Some(why) => fault(
+                    format!("{home} is not there and cannot be made: {why}"),
+                    format!("make {} writable, or choose another folder with --home", above.display()),
+                ),
+            }];
+        }
+        Err(e) => return vec![fault(format!("{home} cannot be looked at: {e}"), "choose another folder with --home")],
     };
     if !data.is_dir() {
         return vec![fault(format!("{home} is not a folder"), "move that file away, or choose another folder with --home")];
     }
     let mut out = Vec::new();
-    if data.permissions().readonly() {
-        out.push(fault(format!("{home} cannot be written"), format!("chmod u+w {home}")));
+    for folder in [at.home.to_path_buf(), at.home.join(".state")].into_iter().filter(|folder| folder.is_dir()) {
+        let why = if data.permissions().readonly() { Some("it is read-only".to_owned()) } else { refuses(&folder) };
+        out.extend(why.map(|why| {
+            let folder = folder.display();
+            fault(format!("{folder} cannot be written: {why}"), format!("chmod u+w {folder}, or choose another folder with --home"))
+        }));
     }
     #[cfg(unix)]
     out.extend(open_to_others(at.home, &data));
@@ -143,6 +158,12 @@ fn folders(at: &Ground<'_>) -> Vec<Finding> {
         out.push(fine(format!("{home} is yours alone")));
     }
     out
+}
+
+/// Why nothing can be written in a folder, owners, modes and the disk itself considered: found out with a file that has no name
+/// or is gone at once.
+fn refuses(folder: &Path) -> Option<String> {
+    tempfile::tempfile_in(folder).err().map(|e| e.to_string())
 }
 
 /// The folder shields all that is in it, so its own mode is what counts.

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
 
 use super::app::{App, fields, json};
+use super::ui::wrap::{column, padded};
 use super::ui::{paint, style};
 use crate::config::{self, Source};
 use crate::error::{Error, Result};
@@ -77,9 +78,12 @@ fn show(app: &App) -> Result<()> {
         app.ui.object("config", fields([("settings", Value::Object(settings))]));
         return Ok(());
     }
+    let names = column(app.config.rows().map(|(key, ..)| key), 40);
+    let values = column(app.config.rows().map(|(_, value, _)| value.to_string()).collect::<Vec<_>>().iter().map(String::as_str), 28);
     for (key, value, source) in app.config.rows() {
         let from = paint(style::DIM, &format!("({})", origin(source)));
-        app.ui.line(&format!("{} = {} {from}", paint(style::STRONG, key), app.ui.foreign(&value.to_string())));
+        let (key, value) = (padded(&paint(style::STRONG, key), names), padded(&app.ui.foreign(&value.to_string()), values));
+        app.ui.hang(&format!("{key} = {value} {from}"), names + 3);
     }
     Ok(())
 }

@@ -50,8 +50,8 @@ fn show(app: &App, name: &str, finding: &Finding) {
         Level::Fault => style::BAD,
     };
     let word = paint(look, &format!("{:<5}", finding.level.word()));
-    app.ui.line(&format!("{word} {name:<13} {}", app.ui.foreign(&finding.says)));
+    app.ui.hang(&format!("{word} {name:<13} {}", app.ui.foreign(&finding.says)), 20);
     if let Some(hint) = &finding.hint {
-        app.ui.line(&format!("                    {} {}", paint(style::HINT, "→"), app.ui.foreign(hint)));
+        app.ui.hang(&format!("                    {} {}", paint(style::HINT, "→"), app.ui.foreign(hint)), 22);
     }
 }

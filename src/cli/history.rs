@@ -15,12 +15,14 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::app::{App, fields, json as to_json};
+use super::ui::wrap::{cells, column, padded};
 use super::ui::{count, paint, style};
+use super::usage::at_least_one;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::pipeline::life::ids;
 use crate::store::past::{Past, State};
-use crate::store::{By, EDITED, Injection, Manifest, Severity, Store};
+use crate::store::{By, EDITED, Injection, Manifest, Names, Severity, Store};
 
 /// The projects whose changes are meant.
 fn scope(app: &App, store: &Store, all: bool) -> Result<Option<Vec<String>>> {
@@ -94,7 +96,7 @@ pub struct HistoryArgs {
     #[arg(long)]
     injections: bool,
     /// At most this many
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one)]
     limit: usize,
     /// Of every project
     #[arg(long)]
@@ -114,12 +116,14 @@ impl HistoryArgs {
                 app.ui.warn(&format!("{} of the receipts cannot be read", count(bad, "line", "lines")));
             }
             let within = scope(app, &store, self.all_projects)?;
-            let mine = |i: &Injection| within.as_ref().is_none_or(|names| names.contains(&i.project));
+            let names = within.as_ref().map(|names| Ok::<_, Error>(Names::of(&store.history()?, names))).transpose()?;
+            let mine = |i: &Injection| names.as_ref().is_none_or(|names| names.knows(&i.project));
             return self.injections(app, &injections.into_iter().filter(mine).collect::<Vec<_>>());
         }
         let within = scope(app, &store, self.all_projects)?;
         let history = store.history()?;
-        let mine = |m: &&Manifest| within.as_ref().is_none_or(|names| m.projects().iter().any(|p| names.iter().any(|n| n == p)));
+        let names = within.as_ref().map(|names| Names::of(&history, names));
+        let mine = |m: &&Manifest| names.as_ref().is_none_or(|names| names.has(m));
         let shown: Vec<&Manifest> = history.iter().filter(mine).take(self.limit).collect();
         // What was done again is done by its redoing, which leads back to it over the undoing between.
         let before = |seq: &u64| history.iter().find(|m| m.seq == *seq)?.takes_back.as_ref().map(|back| back.seq);
@@ -131,6 +135,7 @@ impl HistoryArgs {
             app.ui.object("history", fields([("commits", rows.into())]));
             return Ok(());
         }
+        let names = column(shown.iter().map(|h| projects(h)).collect::<Vec<_>>().iter().map(String::as_str), 24);
         for h in shown.iter().rev() {
             let state = match state(h) {
                 "" => String::new(),
@@ -139,14 +144,11 @@ impl HistoryArgs {
             let (size, some) = (count(h.ids.len(), "memory", "memories"), h.ids.iter().take(3).map(Id::as_str).collect::<Vec<_>>());
             let more = if h.ids.len() > some.len() { ", …" } else { "" };
             let which = if some.is_empty() { String::new() } else { format!(" ({size}: {}{more})", some.join(", ")) };
-            app.ui.line(&format!(
-                "{} {}  {}{}{}",
-                when_and_who(app, h),
-                app.ui.foreign(&projects(h)),
-                app.ui.foreign(&h.title),
-                paint(style::WARN, &state),
-                paint(style::DIM, &which)
-            ));
+            let title = app.ui.foreign(&h.title);
+            let (state, which) = (paint(style::WARN, &state), paint(style::DIM, &which));
+            let begin = format!("{} {}", when_and_who(app, h), padded(&app.ui.foreign(&projects(h)), names));
+            // What follows stands under itself where there is room for that.
+            app.ui.hang(&format!("{begin}  {title}{state}{which}"), (cells(&begin) + 2).min(40));
         }
         if shown.is_empty() {
             app.ui.say("nothing was changed yet");
@@ -160,16 +162,12 @@ impl HistoryArgs {
             app.ui.object("history", fields([("injections", to_json(&shown)?)]));
             return Ok(());
         }
+        let place = |one: &Injection| app.ui.foreign(&format!("{}, {}, to {}", one.project, one.mode, one.target));
+        let places = column(shown.iter().map(place).collect::<Vec<_>>().iter().map(String::as_str), 40);
         for one in shown {
             let given = count(one.ids.len(), "memory", "memories");
-            let place = format!("{}, {}, to {}", one.project, one.mode, one.target);
-            app.ui.line(&format!(
-                "{}  {}  {given}, ≈{} tokens, {} left out",
-                one.at,
-                app.ui.foreign(&place),
-                one.tokens,
-                one.left_out.len()
-            ));
+            let begin = format!("{}  {}", app.env.local(&one.at), padded(&place(one), places));
+            app.ui.hang(&format!("{begin}  {given}, ≈{} tokens, {} left out", one.tokens, one.left_out.len()), 20);
         }
         if shown.is_empty() {
             app.ui.say("nothing was injected yet");
@@ -194,6 +192,7 @@ impl VerifyArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
         let findings = app.store()?.verify()?;
+        let edited = findings.iter().filter(|f| f.problem.code == EDITED).count();
         let faults = findings.iter().filter(|f| f.severity == Severity::Error).count();
         if app.ui.wishes.json {
             let rows: Vec<Value> =
@@ -206,9 +205,14 @@ impl VerifyArgs {
                 app.ui.line(&format!("{sign} {}", app.ui.foreign(&finding.problem.to_string())));
             }
             if faults == 0 {
-                app.ui.line(&format!("{} every file, digest, quote and link is in order", paint(style::GOOD, "ok:")));
+                let what = if edited == 0 {
+                    "every file, digest, quote and link is in order"
+                } else {
+                    "every file, digest and link is in order, and every quote that can be checked"
+                };
+                app.ui.line(&format!("{} {what}", paint(style::GOOD, "ok:")));
             }
-            match findings.iter().filter(|f| f.problem.code == EDITED).count() {
+            match edited {
                 0 => {}
                 1 => app.ui.line("1 entry was changed by hand; its quotes cannot be checked any more"),
                 n => app.ui.line(&format!("{n} entries were changed by hand; their quotes cannot be checked any more")),

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::app::{App, Here, fields};
+use super::ui::wrap::{column, padded};
 use super::ui::{count, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::store::identity::{self, Root};
@@ -211,14 +212,15 @@ fn list(app: &App) -> Result<()> {
         app.ui.object("project", fields([("projects", rows.into())]));
         return Ok(());
     }
-    for (name, memories, sessions, roots) in &rows {
-        let shown = if name == GLOBAL { format!("{name} (every project)") } else { name.clone() };
-        let what = format!("{}, {}", count(*memories, "memory", "memories"), count(*sessions, "conversation", "conversations"));
-        app.ui.line(&format!(
-            "{}  {what}  {}",
-            paint(style::STRONG, &app.ui.foreign(&shown)),
-            paint(style::DIM, &app.ui.foreign(&roots.join(", ")))
-        ));
+    let shown = |name: &str| if name == GLOBAL { format!("{name} (every project)") } else { app.ui.foreign(name) };
+    let what = |memories: usize, sessions: usize| {
+        format!("{}, {}", count(memories, "memory", "memories"), count(sessions, "conversation", "conversations"))
+    };
+    let table: Vec<(String, String, String)> = rows.iter().map(|(n, m, s, roots)| (shown(n), what(*m, *s), roots.join(", "))).collect();
+    let (names, figures) = (column(table.iter().map(|r| r.0.as_str()), 30), column(table.iter().map(|r| r.1.as_str()), 40));
+    for (name, what, roots) in &table {
+        let (name, roots) = (padded(&paint(style::STRONG, name), names), paint(style::DIM, &app.ui.foreign(roots)));
+        app.ui.hang(format!("{name}  {}  {roots}", padded(what, figures)).trim_end(), names + 4);
     }
     if rows.is_empty() {
         app.ui.say("no projects yet; `claude-mem ingest` makes them");

@@ -56,7 +56,12 @@ pub(super) fn run(app: &App, at: &At, repo: Option<&Path>) -> Result<()> {
     }
     if faults > 0 {
         let what = count(faults, "fault was found", "faults were found");
-        return Err(Error::failure(what).hint("`claude-mem native consolidate` proposes corrections where it can"));
+        let mends = mend::propose(&folder).proposals.len();
+        let hint = match mends {
+            0 => format!("correct the files in {}; there is nothing that `native consolidate` could do", at.folder.display()),
+            n => format!("`claude-mem native consolidate` proposes {}", count(n, "correction", "corrections")),
+        };
+        return Err(Error::failure(what).hint(hint));
     }
     Ok(())
 }
