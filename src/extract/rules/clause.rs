@@ -53,7 +53,12 @@ impl<'a> Clause<'a> {
     /// Reads a piece of text; `conversation` decides about pieces in Han only.
     pub fn new(text: &'a str, conversation: Language) -> Self {
         let own = words::language(text);
-        let language = if own == Language::Chinese && conversation == Language::Japanese { conversation } else { own };
+        let language = match (own, conversation) {
+            (Language::Chinese, Language::Japanese) => conversation,
+            // 用 memcached: one long name outweighs the few words around it.
+            (Language::English, Language::Chinese) if text.chars().any(words::is_cjk) => conversation,
+            _ => own,
+        };
         let flat = text.replace(['\n', '\r'], " ");
         let body = table(language).body(&flat).to_owned();
         let own = (unquoted(&flat), unquoted(&body));

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::clause::{Clause, STRONG, identifiers, is_concrete, proper_names, subject_tokens};
 use super::cues::{Mark, known_nouns};
 use super::draft::Draft;
-use super::{Scene, reply, say, shape};
+use super::{Scene, instead, reply, say, shape};
 use crate::model::{Kind, Layer, State, Strength};
 use crate::text::{sentences, words};
 
@@ -22,6 +22,8 @@ pub struct Effect {
     pub target: Option<usize>,
     /// The words that were used up as its reason.
     pub reason: Option<String>,
+    /// What holds in the place of what was taken back.
+    pub instead: Option<Draft>,
     /// The clause says nothing else: a value was put right in place, or only a part was meant.
     pub settled: bool,
 }
@@ -46,16 +48,30 @@ pub fn apply(scene: &Scene<'_>, clause: &Clause<'_>, before: &[&str], after: &[&
     let said_again = after.iter().copied().filter(|s| !denies(s)).chain(back).flat_map(names).collect();
     // Only a take-back in so many words may mean what it does not name.
     let takes_back = clause.raw_has(Mark::Correct) || clause.raw_has(Mark::Revoke);
+    let denied: BTreeSet<String> =
+        after.iter().take(2).flat_map(|s| sentences::clauses(s)).filter(|s| denies(s)).flat_map(instead::names).collect();
+    let denied: BTreeSet<String> = denied.iter().flat_map(|name| words::token_set(name)).collect();
+    let named = if takes_back { named.union(&denied).cloned().collect() } else { named };
     let Some(index) = target(scene, drafts, &named, takes_back.then_some(&about), &said_again) else { return Effect::default() };
     let Some(draft) = drafts.get_mut(index) else { return Effect::default() };
     if clause.has(Mark::Partial) || after.first().is_some_and(|s| s.len() < 40 && clause.table().has(Mark::Partial, s)) {
         draft.candidate.strength = Strength::Weak;
         draft.points = draft.points.min(STRONG - 1);
-        return Effect { target: Some(index), reason: None, settled: true };
+        return Effect { target: Some(index), settled: true, ..Effect::default() };
     }
-    let reason = reason(scene, clause, before, after, draft);
+    let instead = instead::choice(scene, clause, after, draft);
+    let chosen = instead.as_ref().map(|i| instead::names(&i.draft.candidate.summary)).unwrap_or_default();
+    // What goes and what holds instead are a reason only where there is no other.
+    let known: BTreeSet<String> = chosen.union(&instead::names(&draft.candidate.summary)).cloned().collect();
+    let tells = |why: &String| instead.is_none() || instead::names(why).is_empty() || !instead::names(why).is_subset(&known);
+    let given = instead.as_ref().and_then(|i| i.draft.candidate.reason.clone());
+    let why = given.or_else(|| reason(scene, clause, before, after, draft).filter(tells));
+    let reason = why.or_else(|| instead.as_ref().map(|i| shape::tidy(i.words)));
+    if let Some(dropped) = instead.as_ref().and_then(|i| i.dropped.clone()) {
+        draft.candidate.summary = dropped;
+    }
     reject(scene, draft, reason.clone(), clause.text);
-    Effect { target: Some(index), reason, settled: false }
+    Effect { target: Some(index), reason, instead: instead.map(|i| i.draft), settled: false }
 }
 
 /// The right value in the place of the wrong one, if the last draft holds exactly one of its kind. Without a word for a
@@ -77,7 +93,7 @@ fn mend(scene: &Scene<'_>, clause: &Clause<'_>, after: &[&str], drafts: &mut [Dr
             draft.candidate.summary = draft.candidate.summary.replacen(wrong.as_str(), &right, 1);
             draft.candidate.evidence.push(scene.quote(clause.text));
             draft.candidate.evidence.extend(after.iter().find(|t| t.contains(&right)).map(|t| scene.quote(t)));
-            Effect { target: Some(index), reason: None, settled: true }
+            Effect { target: Some(index), settled: true, ..Effect::default() }
         }
         (_, _) if slip && clause.raw_has(Mark::Correct) => {
             draft.gone = true;

@@ -3,13 +3,14 @@
 //! weak goes to review.
 //!
 //! [`cues`] holds the words (tables per language), [`clause`] adds them up, [`reply`] binds answers to questions and
-//! offers, [`correct`] takes back, [`known`] points to memories, [`shape`] cuts out the fields, [`say`] words the summary. Checking quotes is
+//! offers, [`correct`] takes back, [`instead`] says what holds then, [`known`] points to memories, [`shape`] cuts out the fields, [`say`] words the summary. Checking quotes is
 //! the business of grounding, not of this module.
 
 mod clause;
 mod correct;
 mod cues;
 mod draft;
+mod instead;
 mod known;
 mod reply;
 mod say;
@@ -206,6 +207,7 @@ fn read_sentence<'a>(scene: &Scene<'a>, sentence: &'a str, near: &Near<'a, '_>, 
             let effect = correct::apply(scene, &unit, &before, &following, drafts);
             corrected |= effect.target.is_some() || (unit.raw_has(Mark::Correct) && scene.before.is_some());
             spent = effect.reason.or(spent);
+            effect.instead.into_iter().for_each(|draft| add(drafts, draft));
             if effect.settled {
                 return true;
             }
@@ -265,7 +267,11 @@ fn read_unit<'a>(
     if let Some(draft) = correct::refusal(scene, unit, next, drafts) {
         return Some(draft);
     }
-    if correct::repeats(unit, drafts) || reply::is_bare(unit) {
+    if correct::repeats(unit, drafts)
+        || instead::repeats(scene, unit, drafts)
+        || (corrected && instead::only_denies(unit))
+        || reply::is_bare(unit)
+    {
         return None;
     }
     let around = Around { corrected, ..scene.around.clone() };

@@ -35,7 +35,9 @@ fn proposes(clause: &Clause<'_>) -> bool {
 pub fn choice_question<'a>(scene: &Scene<'a>) -> Option<(u32, &'a str)> {
     let asks = |text: &&str| {
         let clause = Clause::new(text, scene.language);
-        clause.asks() && clause.has(Mark::ChoiceQuestion) && subject_tokens(text).len() >= 2
+        // "What should we use?" names nothing that an answer could be about.
+        let names = || without_asking(text).chars().filter(|c| c.is_alphanumeric() && !"那用选放存走叫取".contains(*c)).count() >= 2;
+        clause.asks() && clause.has(Mark::ChoiceQuestion) && subject_tokens(text).len() >= 2 && names()
     };
     [scene.before, scene.user_before].into_iter().flatten().find_map(|turn| {
         // Only what is asked at the end of a turn waits for an answer.
@@ -72,6 +74,17 @@ pub fn suggested<'a>(scene: &Scene<'a>) -> Option<Suggestion<'a>> {
 
 /// A question or need as a heading: without question words and the alternatives it asks about.
 pub fn phrase(sentence: &str) -> String {
+    let text = sentence.trim_end_matches(['?', '？', '。', '.', '!']);
+    let clause = Clause::new(sentence, words::language(sentence));
+    if !clause.asks() {
+        return words::clip(&shape::tidy(&clause.body), 40.0);
+    }
+    let short = without_asking(sentence);
+    words::clip(if subject_tokens(&short).is_empty() { text } else { &short }, 40.0)
+}
+
+/// What a question asks about, without the words that ask.
+fn without_asking(sentence: &str) -> String {
     static ASKING: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(concat!(
             r"(?i)(?-u:\b)(?:which|what|where|how|who|should|shall|do|does|would|could|can|we|you|i|want|like|to use|use|prefer|go for|go with|best|better|need|needs|somewhere|something|think|about|is|are|the|a|an|it|ok|so|have|already)(?-u:\b)",
@@ -81,14 +94,9 @@ pub fn phrase(sentence: &str) -> String {
         .ok()
     });
     let text = sentence.trim_end_matches(['?', '？', '。', '.', '!']);
-    let clause = Clause::new(sentence, words::language(sentence));
-    if !clause.asks() {
-        return words::clip(&shape::tidy(&clause.body), 40.0);
-    }
     let stripped = match ASKING.as_ref() {
         Some(p) => p.replace_all(text, " ").into_owned(),
         None => text.to_owned(),
     };
-    let short = shape::tidy(&stripped.replace("  ", " "));
-    words::clip(if subject_tokens(&short).is_empty() { text } else { &short }, 40.0)
+    shape::tidy(&stripped.replace("  ", " "))
 }
