@@ -388,7 +388,7 @@ impl Desk<'_> {
             })?,
         };
         let page = Page { from, limit: arguments.count("limit").unwrap_or(PAGE) };
-        answer::page(&project, &snapshots, &memories, page)
+        answer::page(&project, &snapshots, &memories, page, &self.env.today())
     }
 
     /// The memory with this id in this project or among the global ones.
@@ -401,7 +401,7 @@ impl Desk<'_> {
 
     fn read(&self, arguments: &Arguments) -> Result<String> {
         let (snapshot, entry) = self.find(&self.store()?, arguments.text("id").unwrap_or_default())?;
-        answer::whole(&snapshot, &entry.memory)
+        answer::whole(&snapshot, &entry.memory, &self.env.today())
     }
 
     fn forget(&self, arguments: &Arguments) -> Result<String> {
