@@ -136,6 +136,9 @@ left() { [ "$(waiting)" = "$1" ]; }
 has() { grep -q -- "$2" "$1"; }
 lacks() { ! grep -q -- "$2" "$1"; }
 
+has_screen() { screen | grep -q -- "$1"; }
+lacks_screen() { ! has_screen "$1"; }
+
 printf "sed -i '/^### /s/\$/ (agreed)/' \"\$1\"\n" >"$SCRATCH/editor.sh"
 esc=$(printf '\033')
 for language in en zh; do
@@ -168,6 +171,26 @@ for language in en zh; do
     wait_for '^which holds' && tm send-keys p Enter && sleep 0.5 && tm send-keys b Enter && sleep 0.5 && tm send-keys s Enter
     wait_for '^END' && screen >"$SCREENS/$name-inject.txt"
     check "$name: an injection asks about open pairs first" left 10
+    # Who only looks is told, and not asked.
+    seed $language "$SCRATCH/$name-look"
+    start 80 inject --explain
+    check "$name: an explanation asks nothing" wait_for '^END'
+    check "$name: it says who decides" has_screen 'claude-mem review'
+    # A letter that is none gets one line, and a text that stays as it was decides nothing.
+    printf ":\n" >"$SCRATCH/editor.sh"
+    start 80 review
+    wait_for '^1 of 12' && wait_for_question && tm send-keys x Enter && wait_for 'is none of' && wait_for_question
+    check "$name: a letter that is none gets one line" lacks_screen 'leave it in the queue'
+    key=$(screen | grep -q '^which.*m,p' && echo m || echo e)
+    tm send-keys $key Enter
+    check "$name: a text as it was decides nothing" wait_for 'nothing is decided yet'
+    wait_for_question && tm send-keys s Enter && wait_for '^END'
+    check "$name: all still wait" left 12
+    # A typo ends no question.
+    start 80 install
+    wait_for 'Which one' && tm send-keys ruls Enter && wait_for '.ruls. is none of' && tm send-keys rules Enter && wait_for 'Write this' && tm send-keys maybe Enter && wait_for 'answer y or n' && tm send-keys n Enter
+    check "$name: a typo is asked again" wait_for 'nothing was changed'
+    WORLD=$SCRATCH/$name
     # A file that cannot be read is opened again.
     printf "grep -q '^nonsense' \"\$1\" && sed -i '/^nonsense/d; /^? [^ ]* [Uu这].*\\(approach\\|以后\\)/d' \"\$1\" || echo nonsense >>\"\$1\"\n" >"$SCRATCH/editor.sh"
     start 80 review --edit

@@ -407,14 +407,14 @@ pub fn nothing_yet(project: &str) -> String {
     format!("no memories in project {project} yet; start with: claude-mem ingest --all-history")
 }
 
-/// One memory on one line: id, kind, layer, summary, and its state if it does not hold.
+/// One memory on one line: id, kind, layer, its state if it does not hold, summary.
 pub fn one_line(ui: &Ui, memory: &Memory) -> String {
     let state = match memory.state {
         crate::model::State::Valid => String::new(),
-        other => format!(" {}", paint(style::WARN, &format!("[{other}]"))),
+        other => format!("{} ", paint(style::WARN, &format!("[{other}]"))),
     };
     format!(
-        "{}  {:<10} {:<9}  {}{state}",
+        "{}  {:<10} {:<9}  {state}{}",
         paint(style::HINT, memory.id.as_str()),
         memory.kind.name(),
         layer_name(memory.layer),

@@ -148,7 +148,7 @@ impl HistoryArgs {
             let (state, which) = (paint(style::WARN, &state), paint(style::DIM, &which));
             let begin = format!("{} {}", when_and_who(app, h), padded(&app.ui.foreign(&projects(h)), names));
             // What follows stands under itself where there is room for that.
-            app.ui.hang(&format!("{begin}  {title}{state}{which}"), (cells(&begin) + 2).min(40));
+            app.ui.hang(&format!("{begin}  {title}{state}{which}"), (cells(&begin) + 2).min(44));
         }
         if shown.is_empty() {
             app.ui.say("nothing was changed yet");

@@ -396,7 +396,7 @@ fn session_lines(ui: &Ui, report: &SessionReport) {
     }
     let says = |id: &Id| report.says.get(id).map(|says| ui.foreign(says)).unwrap_or_default();
     for (older, newer) in &report.conflicts {
-        let text = format!("disagrees with {older}, {}; both stay until you decide: claude-mem review", says(older));
+        let text = format!("disagrees with {older}, “{}”; both stay until you decide: claude-mem review", says(older));
         item(&paint(style::WARN, "!"), newer, &text);
     }
     for (list, what) in [(&report.confirmed, "seen again"), (&report.completed, "done"), (&report.superseded, "replaced")] {

@@ -113,7 +113,7 @@ impl InjectArgs {
             let why = row.why.replace("long_term", "long-term");
             let why = paint(style::DIM, &format!("({why}{size})"));
             let line = format!("{sign} {}  {} {why}", paint(style::HINT, row.id.as_str()), summary(&row.id));
-            if self.print { app.ui.say(&line) } else { app.ui.line(&line) }
+            if self.print { app.ui.say(&line) } else { app.ui.hang(&line, 14) }
         }
     }
 

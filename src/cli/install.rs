@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::app::{App, fields};
 use super::edits;
+use super::ui::wrap::padded;
 use super::ui::{TRIES, count, paint, style};
 use crate::claude_code::settings::{Part, Program};
 use crate::claude_code::wiring::{self, Edit, Place, Record, Scope};
@@ -82,7 +83,7 @@ impl InstallArgs {
         }
         app.ui.say("When a conversation ends, claude-mem can read it by itself:");
         for (choice, cost) in CHOICES {
-            app.ui.say(&format!("  {:<12} {cost}", paint(style::STRONG, choice)));
+            app.ui.say(&format!("  {} {cost}", padded(&paint(style::STRONG, choice), 12)));
         }
         let mut wrong = String::new();
         for _ in 0..TRIES {

@@ -56,7 +56,7 @@ impl PruneArgs {
                 row.show(app);
             }
         }
-        if !rows.is_empty() {
+        if !rows.is_empty() && !app.ui.wishes.dry_run {
             self.tested.check(&store, snapshots.iter().map(|s| s.project.as_str()))?;
         }
         let number = count(rows.len(), "memory", "memories");

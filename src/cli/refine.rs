@@ -58,7 +58,10 @@ impl RefineArgs {
         let only = self.id.iter().map(|id| app.find(&store, id).map(|(_, e)| e.memory.id)).collect::<Result<Vec<_>>>()?;
         let mut proposals = lint::lint(&snapshot, &app.env.today());
         // A model costs something, and so does an answer.
-        self.tested.check(&store, [snapshot.project.as_str()])?;
+        let looks = app.ui.wishes.dry_run || self.dump_requests.is_some() || (app.ui.wishes.json && !app.ui.wishes.yes);
+        if !looks {
+            self.tested.check(&store, [snapshot.project.as_str()])?;
+        }
         let read = self.ask_model(app, &snapshot, &only, &mut proposals)?;
         proposals.retain(|p| !snapshot.catalogue.declined.contains(&p.key));
         proposals.retain(|p| only.is_empty() || p.ids.iter().any(|id| only.contains(id)));

@@ -330,7 +330,8 @@ impl Ui {
                 return Ok(word);
             }
             if answer != "?" {
-                self.stderr(&format!("  `{}` is none of {}; ? says what they do", self.foreign(&answer), letters.join(", ")));
+                let wrong = if answer.is_empty() { "answer with one".to_owned() } else { format!("`{}` is none", self.foreign(&answer)) };
+                self.stderr(&format!("  {wrong} of {}; ? says what they do", letters.join(", ")));
                 continue;
             }
             for (word, what) in choices {
