@@ -13,6 +13,7 @@ pub mod lint;
 mod looks;
 mod merge;
 pub mod neighbours;
+mod pieces;
 pub mod promote;
 pub mod proposals;
 mod roles;

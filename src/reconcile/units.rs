@@ -1,20 +1,14 @@
 //! From a summary to the words of a claim: which belong to the subject and slot, which are a value, what is left behind.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::claim::{Look, Part, Unit};
 use super::looks::{look_of, number_of, wide_value};
+use super::pieces::{Piece, clauses, pieces, plain};
 use super::roles::{self, Role};
 use crate::text::amounts::measure;
 use crate::text::phrases::Clause;
 use crate::text::polarity::polarity;
 use crate::text::stems::stem;
-use crate::text::words::{fold, is_cjk, unify};
-
-/// 9月1日.
-static DATE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("(?:[0-9]{4}年 ?)?([0-9]{1,2}) ?月 ?([0-9]{1,2}) ?[日号]").ok());
+use crate::text::words::{fold, is_cjk};
 
 /// What was read.
 #[derive(Default)]
@@ -26,76 +20,13 @@ pub(super) struct Read {
     pub also: bool,
 }
 
-/// A piece of the text: a word with what can stand inside one, a run of CJK letters, a mark.
-#[derive(Debug, PartialEq, Eq)]
-enum Piece {
-    Word(String),
-    Letters(Vec<char>),
-    Mark(char),
-}
-
 /// Takes a claim apart.
 pub(super) fn read(head: &str) -> Read {
     let mut reader = Reader { wide: head.chars().any(is_cjk), first: true, ..Reader::default() };
-    let text = DATE.as_ref().map_or_else(|| unify(head), |date| date.replace_all(&unify(head), " 0-$1-$2 ").into_owned());
-    for clause in clauses(&text) {
+    for clause in clauses(&plain(head)) {
         reader.clause(clause);
     }
     reader.finish()
-}
-
-/// Clauses: cut at marks, not inside numbers.
-fn clauses(text: &str) -> Vec<&str> {
-    let mut out = Vec::new();
-    let mut from = 0;
-    let mut letters = text.char_indices().peekable();
-    while let Some((at, c)) = letters.next() {
-        let next = letters.peek().map(|(_, n)| *n);
-        let ends = matches!(c, ';' | '(' | ')' | '!' | '?' | '。' | '、' | '\n')
-            || matches!(c, ',' | '.') && next.is_none_or(|n| n.is_whitespace() || is_cjk(n))
-            || c == '-' && next.is_some_and(char::is_whitespace);
-        if ends {
-            out.push(text[from..at + c.len_utf8()].trim());
-            from = at + c.len_utf8();
-        }
-    }
-    out.push(text[from..].trim());
-    out.retain(|clause| clause.chars().any(char::is_alphanumeric));
-    out
-}
-
-fn pieces(clause: &str) -> Vec<Piece> {
-    let mut out: Vec<Piece> = Vec::new();
-    let letters: Vec<char> = clause.chars().collect();
-    let mut at = 0;
-    while let Some(c) = letters.get(at).copied() {
-        if is_cjk(c) {
-            let run: Vec<char> = letters.iter().skip(at).copied().take_while(|c| is_cjk(*c)).collect();
-            at += run.len();
-            out.push(Piece::Letters(run));
-        } else if c.is_alphanumeric() || c == '\'' {
-            let inner = |i: usize| {
-                let inside = matches!(letters[i], '_' | '-' | '.' | '/' | ':' | '\'' | ',' | '@');
-                let digits = |i: usize| letters.get(i).is_some_and(char::is_ascii_digit);
-                let inside = inside && (letters[i] != ',' || digits(i - 1) && digits(i + 1));
-                inside && letters.get(i + 1).is_some_and(|n| n.is_alphanumeric() && !is_cjk(*n))
-            };
-            let from = at;
-            while at < letters.len()
-                && (letters[at].is_alphanumeric() && !is_cjk(letters[at]) || inner(at) || matches!(letters[at], '+' | '#' | '%'))
-            {
-                at += 1;
-            }
-            at = at.max(from + 1);
-            out.push(Piece::Word(letters[from..at].iter().collect()));
-        } else {
-            if !c.is_whitespace() {
-                out.push(Piece::Mark(c));
-            }
-            at += 1;
-        }
-    }
-    out
 }
 
 /// What opened a value, and how many words ago.
