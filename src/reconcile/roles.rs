@@ -57,7 +57,7 @@ const ENGLISH: &[(Role, &str)] = &[
     (
         Role::Changes,
         "now move switch change migrate raise lower bump upgrade update downgrade rename shift slip postpone extend shorten increase \
-         decrease turn reroute pass since from_now_on",
+         decrease turn reroute relocate transfer convert swap pass since from_now_on",
     ),
     (Role::Leaves, "replace"),
     (Role::From, "from"),
@@ -94,8 +94,7 @@ const WIDE: &[(Role, &str)] = &[
     (Role::Uses, "选 选用 想用"),
     (
         Role::Changes,
-        "改 改成 改为 改用 改走 换成 换为 换到 变成 变为 变更为 调整为 迁到 迁移到 搬到 挪到 切到 切换到 升到 升级到 降到 降级到 调到 扩到 缩到 改到 推迟到 延期到 放宽到 缩短到 \
-         提高到 降低到 增加到 减少到 现在 以后 从今天起 从现在起 从今天 今后 に変更 に移行 へ移行 に切り替え 로 변경 으로 변경 로 전환",
+        "改 变更为 调整为 现在 如今 以后 从今天起 从现在起 从今天 今后 に変更 に移行 へ移行 に切り替え 로 변경 으로 변경 로 전환",
     ),
     (Role::Leaves, "不再用 不再 弃用 取代 代替 替换 而不是 而非 别用 别再用 不用 放弃"),
     (Role::From, "从 から 에서"),
@@ -111,6 +110,12 @@ const WHOLE: &str = "缩放 轮换 用户 用例 用途 用量 用法 作用 费
      走查 要求 重要 主要 要点 目的 的确 我方 个人 个性 将来 改动 修改 和平 没有 这样 那样 换行 无法 无需 别名 级别 特别 类别 区别 识别 与否 已知 都市 请求 申请 请假 就绪 \
      时间戳 数据库 数据中心 参数 函数 整数 次数 行数 还原 归还 还款 打开 公开 开关 上游 下游 上限 下限 应急 响应 应答 适应 对应 供应 约定 约束 预约 合约";
 
+/// Verbs of change, each of which stands before each word of direction: 迁到, 换成, 降至.
+const CHANGING: (&str, &str) = (
+    "改 换 变 迁 迁移 搬 挪 移 转 切 切换 升 升级 降 降级 调 扩 缩 延 提前 推迟 延期 放宽 缩短 提高 降低 增加 减少 上调 下调 更换 替换",
+    "成 为 用 走 到 至 往 去 给 由",
+);
+
 type Words = HashMap<String, Role>;
 
 static BY_STEM: LazyLock<Words> = LazyLock::new(|| {
@@ -119,9 +124,12 @@ static BY_STEM: LazyLock<Words> = LazyLock::new(|| {
     words.rev().collect()
 });
 
-static BY_LETTERS: LazyLock<HashMap<&'static str, Option<Role>>> = LazyLock::new(|| {
-    let words = WIDE.iter().flat_map(|(role, words)| words.split_whitespace().map(|w| (w, Some(*role))));
-    WHOLE.split_whitespace().map(|w| (w, None)).chain(words).collect()
+static BY_LETTERS: LazyLock<HashMap<String, Option<Role>>> = LazyLock::new(|| {
+    let words = WIDE.iter().flat_map(|(role, words)| words.split_whitespace().map(|w| (w.to_owned(), Some(*role))));
+    let (verbs, ways) = CHANGING;
+    let changes =
+        verbs.split_whitespace().flat_map(|verb| ways.split_whitespace().map(move |way| (format!("{verb}{way}"), Some(Role::Changes))));
+    WHOLE.split_whitespace().map(|w| (w.to_owned(), None)).chain(changes).chain(words).collect()
 });
 
 /// What opens a value, as one word for all that name who does it.

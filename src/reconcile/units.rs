@@ -228,7 +228,7 @@ impl Reader {
                 self.out.changed = true;
                 self.phrase += 1;
                 self.leaving = 0;
-                if word.ends_with(['成', '为', '到', '用', '走', '改']) {
+                if word.ends_with(['成', '为', '到', '至', '往', '去', '给', '由', '用', '走', '改']) {
                     self.opens("to", false);
                 }
             }
@@ -242,7 +242,8 @@ impl Reader {
                 self.open = None;
             }
             Role::Gone => self.gone = true,
-            Role::Also => self.out.also = true,
+            // 同时最多三人 is "at once", not "beside".
+            Role::Also => self.out.also |= word != "同时" || self.out.units.len() == self.start && self.at > 0,
             Role::Owns => {
                 let _ = self.mark_value();
                 self.phrase += 1;
