@@ -48,28 +48,53 @@ pub fn clash(older: &Memory, newer: &Memory) -> Option<Clash> {
 
 /// [`clash`] of memories taken apart before: for comparing one with many.
 pub fn between(older: &Claim, newer: &Claim) -> Option<Clash> {
-    if older.scope != newer.scope || !comparable(older, newer) || older.elsewhere(newer) {
+    clash_of(older, newer, told(older, newer)?)
+}
+
+/// A clash, unless both say the same after all.
+pub(super) fn clash_of(older: &Claim, newer: &Claim, found: Found) -> Option<Clash> {
+    let rejected = [older, newer].iter().any(|claim| claim.state == State::Rejected);
+    let same = !rejected && alike(&older.summary, &newer.summary);
+    (!same).then_some(Clash { reason: found.reason, changed: newer.said_changed, same_slot: found.same_slot })
+}
+
+/// In what two claims disagree.
+pub(super) struct Found {
+    pub reason: String,
+    pub same_slot: bool,
+    /// Two values, if neither says that something is left behind or denied.
+    pub values: Option<(String, String)>,
+}
+
+impl From<(String, bool)> for Found {
+    fn from((reason, same_slot): (String, bool)) -> Self {
+        Self { reason, same_slot, values: None }
+    }
+}
+
+/// What the words of two claims alone tell.
+pub(super) fn told(older: &Claim, newer: &Claim) -> Option<Found> {
+    if !comparable(older, newer) {
         return None;
     }
     if older.state == State::Rejected || newer.state == State::Rejected {
-        return turned_down(older, newer);
+        return turned_down(older, newer).map(Found::from);
     }
-    let found = other_value(older, newer, &newer.units)
+    other_value(older, newer, &newer.units)
         .or_else(|| in_one_clause(older, newer))
-        .or_else(|| left_behind(older, newer))
-        .or_else(|| opposite(older, newer))
-        .or_else(|| renewed(older, newer));
-    let (reason, same_slot) = found?;
-    let same = alike(&older.summary, &newer.summary);
-    (!same).then_some(Clash { reason, changed: newer.said_changed, same_slot })
+        .or_else(|| left_behind(older, newer).map(Found::from))
+        .or_else(|| opposite(older, newer).map(Found::from))
+        .or_else(|| renewed(older, newer).map(Found::from))
 }
 
-/// Which pairs can disagree at all: both hold, or one was turned down; a todo only with a todo or a decision about it.
-fn comparable(older: &Claim, newer: &Claim) -> bool {
+/// Which pairs can disagree at all: about one place, and both hold or one was turned down; a todo only with a todo or a
+/// decision about it.
+pub(super) fn comparable(older: &Claim, newer: &Claim) -> bool {
     let live = |m: &Claim| matches!(m.state, State::Valid | State::Rejected);
     let todos = [older.kind, newer.kind].iter().filter(|k| **k == Kind::Todo).count();
     let both_rejected = older.state == State::Rejected && newer.state == State::Rejected;
-    live(older) && live(newer) && !both_rejected && (todos != 1 || older.kind == Kind::Todo)
+    let live = live(older) && live(newer) && !both_rejected && (todos != 1 || older.kind == Kind::Todo);
+    live && older.scope == newer.scope && !older.elsewhere(newer)
 }
 
 /// What one claim has and the other has not.
@@ -131,7 +156,7 @@ impl<'a> Rest<'a> {
 }
 
 /// Whether two words are one: the same, or forms of one (timeout, times; approval, approve; rewritten, written).
-fn near(a: &Unit, b: &Unit) -> bool {
+pub(super) fn near(a: &Unit, b: &Unit) -> bool {
     let (x, y) = if a.text.len() <= b.text.len() { (&a.text, &b.text) } else { (&b.text, &a.text) };
     if a.tail != b.tail {
         return false;
@@ -143,8 +168,14 @@ fn near(a: &Unit, b: &Unit) -> bool {
     if y.split(['-', '.', '_']).any(|part| part == x && part.len() > 3) {
         return true;
     }
-    let words = |u: &Unit| matches!(u.look, Look::Plain | Look::Value) && u.text.bytes().all(|c| c.is_ascii_lowercase());
-    if x.len() < 4 || !words(a) || !words(b) {
+    let words = |u: &Unit| matches!(u.look, Look::Plain | Look::Value);
+    words(a) && words(b) && forms(x, y)
+}
+
+/// Whether two English words, the shorter first, can be forms of one.
+pub(super) fn forms(x: &str, y: &str) -> bool {
+    let word = |w: &str| w.bytes().all(|c| c.is_ascii_lowercase());
+    if x.len() < 4 || !word(x) || !word(y) {
         return false;
     }
     let common = x.bytes().zip(y.bytes()).take_while(|(p, q)| p == q).count();
@@ -152,7 +183,7 @@ fn near(a: &Unit, b: &Unit) -> bool {
 }
 
 /// Another value in the same slot: nothing else differs on both sides.
-fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<(String, bool)> {
+fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<Found> {
     let (x, y) = (Rest::of(&a.units, units), Rest::of(units, &a.units));
     let (m, n) = (a.units.len() - x.values.len(), units.len() - y.values.len());
     let few = (x.shared.min(y.shared) as f64) < LEAST_SHARED * a.units.len().min(units.len()) as f64;
@@ -165,7 +196,7 @@ fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<(String, bool)> {
         };
         // Beside that something else differs: they are about two things.
         let two = others(&x, mine) && others(&y, theirs);
-        return (!two).then(|| (format!("{}: {mine} in one and {theirs} in the other", shared(a, b)), true));
+        return (!two).then(|| (format!("{}: {mine} in one and {theirs} in the other", shared(a, b)), true).into());
     }
     if !x.subject.is_empty() && !y.subject.is_empty() || denies(a) || denies(b) {
         return None;
@@ -190,7 +221,8 @@ fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<(String, bool)> {
     let todos = a.kind == Kind::Todo && b.kind == Kind::Todo;
     let counts = |v: &Unit| !todos || !matches!(v.look, Look::Name | Look::Value);
     let (v, w) = pairs().find(|(v, w)| counts(v) && frame.comparable(v, w))?;
-    Some((format!("{}: {} in one and {} in the other", shared(a, b), v.text, w.text), true))
+    let reason = format!("{}: {} in one and {} in the other", shared(a, b), v.text, w.text);
+    Some(Found { reason, same_slot: true, values: Some((v.text.clone(), w.text.clone())) })
 }
 
 fn both_name(a: &Claim, b: &Claim) -> bool {
@@ -199,7 +231,7 @@ fn both_name(a: &Claim, b: &Claim) -> bool {
 }
 
 /// [`other_value`] in the first clause of the newer claim, whatever it says beside.
-fn in_one_clause(a: &Claim, b: &Claim) -> Option<(String, bool)> {
+fn in_one_clause(a: &Claim, b: &Claim) -> Option<Found> {
     let first = b.units.iter().take_while(|u| u.clause == 0).count();
     if first == b.units.len() || !b.changed {
         return None;
@@ -287,7 +319,7 @@ fn opposite(a: &Claim, b: &Claim) -> Option<(String, bool)> {
 }
 
 /// Whether two clauses have opposite signs. Words of doubt that both have say nothing about it.
-fn disagree(x: &Part, y: &Part) -> bool {
+pub(super) fn disagree(x: &Part, y: &Part) -> bool {
     if !agree(x.sign, y.sign) || keeps_and_removes(x, y) {
         return true;
     }
@@ -305,7 +337,7 @@ fn keeps_and_removes(x: &Part, y: &Part) -> bool {
 }
 
 /// Whether all that a claim says is a denial: two bans are no contradiction.
-fn denies(claim: &Claim) -> bool {
+pub(super) fn denies(claim: &Claim) -> bool {
     claim.parts.iter().all(|part| part.sign.denials % 2 == 1)
 }
 
@@ -317,7 +349,7 @@ fn shared(a: &Claim, b: &Claim) -> String {
 }
 
 /// One of the two was turned down and the other takes it up.
-fn turned_down(older: &Claim, newer: &Claim) -> Option<Clash> {
+fn turned_down(older: &Claim, newer: &Claim) -> Option<(String, bool)> {
     const VERDICT: &[&str] = &[
         "was considered",
         "considered",
@@ -346,12 +378,6 @@ fn turned_down(older: &Claim, newer: &Claim) -> Option<Clash> {
     let end = END.iter().filter_map(|cue| folded.find(cue)).filter(|at| *at > 0).min().unwrap_or(folded.len());
     let option: BTreeSet<String> = topic_of(&without(folded.get(..end).unwrap_or_default(), VERDICT));
     let held = topic_of(&taken.head);
-    (option.len() >= 2 && option.is_subset(&held)).then(|| Clash {
-        reason: format!(
-            "{} was turned down in one and holds in the other",
-            option.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")
-        ),
-        changed: newer.said_changed,
-        same_slot: true,
-    })
+    let named = option.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    (option.len() >= 2 && option.is_subset(&held)).then(|| (format!("{named} was turned down in one and holds in the other"), true))
 }

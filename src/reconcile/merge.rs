@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::among::clashes;
 use super::claim::{Claim, says_change};
-use super::conflict::{Clash, between, clash};
+use super::conflict::{Clash, clash};
 use super::neighbours::Neighbours;
 use super::todo::{self, Closes};
 use super::{Outcome, ReconcileContext, duplicate, is_global, is_live, links, review_item};
@@ -248,11 +249,11 @@ impl<'a> Merge<'a> {
     /// The detector without a model, against everything that is not linked yet.
     fn detect(&mut self, memory: &mut Memory, handled: &BTreeSet<Id>) {
         let new = Claim::of(memory);
-        let mut found: Vec<(Memory, Clash)> = self
-            .near(memory)
-            .filter(|old| !handled.contains(&old.id) && is_global(old) == is_global(memory))
-            .filter_map(|old| Some((old.clone(), between(&Claim::of(old), &new)?)))
-            .collect();
+        let near: Vec<&Memory> =
+            self.near(memory).filter(|old| !handled.contains(&old.id) && is_global(old) == is_global(memory)).collect();
+        let claims: Vec<Claim> = near.iter().map(|old| Claim::of(old)).collect();
+        let mut found: Vec<(Memory, Clash)> =
+            clashes(&claims, &new).into_iter().filter_map(|(at, clash)| Some(((*near.get(at)?).clone(), clash))).collect();
         // One pair is enough to ask about: the one in the same slot, else the newest.
         found.sort_by_key(|(old, clash)| (!clash.same_slot, std::cmp::Reverse(old.day())));
         let mut asked = false;

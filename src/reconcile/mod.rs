@@ -3,6 +3,7 @@
 //! The model points, code decides. Nothing is overwritten: a memory that is replaced stays readable, with a link, and a
 //! pair that disagrees waits for a person unless the user's own words settle it.
 
+pub mod among;
 mod candidate;
 pub mod claim;
 pub mod conflict;
@@ -11,12 +12,16 @@ pub mod duplicate;
 pub mod links;
 pub mod lint;
 mod looks;
+mod makes;
 mod merge;
 pub mod neighbours;
+mod parallels;
 mod pieces;
 pub mod promote;
 pub mod proposals;
+mod reworded;
 mod roles;
+mod rows;
 mod standing;
 mod todo;
 mod units;

@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
+use super::among::disagreeing;
 use super::claim::Claim;
-use super::conflict::between;
 use super::lint::{Kind, Proposal, proposal};
 use super::neighbours::Neighbours;
 use super::todo::{Closes, closed_by, is_open};
@@ -23,17 +23,14 @@ pub(super) fn conflicts(snapshot: &Snapshot, memories: &[Memory]) -> Vec<Proposa
         linked(a, &b.id) || linked(b, &a.id) || known.contains(&pair) || known.contains(&(pair.1, pair.0))
     };
     let mut seen = Neighbours::default();
-    let mut found = Vec::new();
-    for (newer, claim) in all.iter().zip(&claims) {
-        for at in seen.near(newer) {
-            let (Some(older), Some(before)) = (all.get(at), claims.get(at)) else { continue };
-            if let Some(clash) = between(before, claim).filter(|_| !settled(older, newer)) {
-                found.push(proposal(&[older, newer], Kind::Conflict, clash.reason));
-            }
-        }
+    let mut pairs = Vec::new();
+    for (now, newer) in all.iter().enumerate() {
+        pairs.extend(seen.near(newer).into_iter().map(|at| (at, now)));
         seen.add(newer);
     }
-    found
+    let found = disagreeing(&claims, pairs.into_iter()).into_iter().filter_map(|(a, b, clash)| Some((*all.get(a)?, *all.get(b)?, clash)));
+    let open = found.filter(|(older, newer, _)| !settled(older, newer));
+    open.map(|(older, newer, clash)| proposal(&[older, newer], Kind::Conflict, clash.reason)).collect()
 }
 
 /// Open todos of which a later entry says that they are done.

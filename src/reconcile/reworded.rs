@@ -1,0 +1,128 @@
+//! Two claims that the store tells to be about one thing: do they give it two values, also in other words?
+//!
+//! Looser than `conflict`, because what they are about is known; stricter, because what can be a value there is known, too.
+
+use super::claim::{Claim, Look, Unit};
+use super::conflict::{Found, denies, disagree, near};
+use super::parallels::{Parallels, Said};
+use crate::model::Kind;
+
+/// Share of what the shorter claim says beside subject and value that the other must say, too.
+const SHARED: f64 = 0.4;
+
+/// Share if the newer one says that something changed.
+const SHARED_CHANGED: f64 = 0.3;
+
+/// Share of the longer claim if one says what the other denies.
+const SHARED_DENIED: f64 = 0.5;
+
+/// Two claims about one thing, among those that were learned from.
+pub(super) struct Beside<'a> {
+    pub parallels: &'a Parallels,
+    pub at: (usize, usize),
+    pub older: &'a Claim,
+    pub newer: &'a Claim,
+}
+
+impl Beside<'_> {
+    /// Whether values that were found in the words are such that the claims can disagree in them.
+    pub fn holds(&self, found: &Found) -> bool {
+        let Some((v, w)) = &found.values else { return true };
+        if self.parallels.one_place(self.at.0, self.at.1) {
+            return true;
+        }
+        let said = self.said(&[v, w]);
+        if said.both <= 0.0 {
+            return false;
+        }
+        let (a, b) = (alone(self.older, self.newer), alone(self.newer, self.older));
+        let is_typed = |text: &str| a.iter().chain(&b).any(|(u, _)| u.text == *text);
+        if a.is_empty() != b.is_empty() && !is_typed(v) && !is_typed(w) {
+            return false;
+        }
+        let changed = self.newer.changed && said.both >= SHARED_DENIED * said.most;
+        let fits = |at: usize, own: &str, other: &str, within: bool| {
+            self.parallels.value(at).is_none_or(|value| value.contains(&own) && (within || changed || self.parallels.is_value(at, other)))
+        };
+        fits(self.at.0, v, w, said.within.1) && fits(self.at.1, w, v, said.within.0)
+    }
+
+    /// Two values of one place, in claims that share what they say of it.
+    pub fn reworded(&self) -> Option<Found> {
+        let (a, b) = (self.older, self.newer);
+        if a.also || b.also || a.kind == Kind::Todo || b.kind == Kind::Todo {
+            return None;
+        }
+        // Two bans are no contradiction, but two limits are, and "no longer A, but B".
+        let value = || self.parallels.values(self.at.0, self.at.1).filter(|(_, _, both)| *both || !denies(a) && !denies(b));
+        let Some((v, w, named)) = value().or_else(|| typed(a, b).map(|(v, w)| (v, w, false))) else { return self.denied() };
+        let said = self.said(&[&v, &w]);
+        let enough = if b.changed { SHARED_CHANGED } else { SHARED };
+        // What names both values, and says more than that, speaks of a change.
+        let change = named && (b.changed || b.parts.len() > 1 || said.both > 0.0);
+        let shares = said.both > 0.0 && said.both >= enough * said.least;
+        let found = change || self.parallels.one_place(self.at.0, self.at.1) || shares && (b.changed || !self.two_slots(&[&v, &w]));
+        found.then(|| Found { reason: format!("{v} in one and {w} in the other"), same_slot: false, values: Some((v, w)) })
+    }
+
+    /// One says what the other denies, in other words.
+    fn denied(&self) -> Option<Found> {
+        let pairs = || self.older.parts.iter().flat_map(|x| self.newer.parts.iter().map(move |y| (x, y)));
+        let single = self.older.parts.len() == 1 && self.newer.parts.len() == 1;
+        // What gives a value is not denied by other words, but by another value.
+        let gives = |at: usize, x: &Claim, y: &Claim| self.parallels.value(at).is_some() || !alone(x, y).is_empty();
+        if gives(self.at.0, self.older, self.newer) || gives(self.at.1, self.newer, self.older) {
+            return None;
+        }
+        if !single || !pairs().any(|(x, y)| disagree(x, y)) || self.two_slots(&[]) {
+            return None;
+        }
+        let said = self.said(&[]);
+        (said.both > 0.0 && said.both >= SHARED_DENIED * said.most).then(|| Found {
+            reason: "one affirms and one denies".to_owned(),
+            same_slot: true,
+            values: None,
+        })
+    }
+
+    fn two_slots(&self, values: &[&str]) -> bool {
+        let key = self.parallels.key_words(self.at.0, self.at.1);
+        let but = |word: &str| key.contains(&word) || values.iter().any(|v| v.split(' ').any(|p| p == word));
+        self.parallels.two_slots(self.at.0, self.at.1, &but)
+    }
+
+    fn said(&self, values: &[&str]) -> Said {
+        self.parallels.said(self.at.0, self.at.1, values)
+    }
+}
+
+/// Tells by itself what it can be compared with.
+fn is_typed(unit: &Unit) -> bool {
+    matches!(unit.look, Look::Number(_) | Look::Day | Look::Date | Look::Time | Look::Path)
+}
+
+/// Such values that the other claim does not have, and the words behind them.
+fn alone<'a>(claim: &'a Claim, other: &Claim) -> Vec<(&'a Unit, Option<&'a Unit>)> {
+    let units = claim.units.iter().enumerate().filter(|(_, u)| is_typed(u) && !other.units.iter().any(|o| near(o, u)));
+    let word = |u: &&Unit| matches!(u.look, Look::Plain | Look::Value);
+    units.map(|(at, u)| (u, claim.units.get(at + 1).filter(word))).collect()
+}
+
+/// Two values that can be compared by themselves.
+fn typed(a: &Claim, b: &Claim) -> Option<(String, String)> {
+    let (x, y) = (alone(a, b), alone(b, a));
+    // "Python 3.12": the number is that of a name, which the other claim has, too.
+    let of = |u: &Unit, there: &Claim| {
+        let name = u.by.strip_prefix('#')?;
+        Some(there.units.iter().chain(&there.left).any(|o| o.text == name))
+    };
+    let comparable = |(v, n): &(&Unit, Option<&Unit>), (w, m): &(&Unit, Option<&Unit>)| match (&v.look, &w.look) {
+        (Look::Number(None), Look::Number(None)) => match (of(v, b), of(w, a)) {
+            (None, None) => n.zip(*m).is_none_or(|(n, m)| near(n, m)),
+            (v, w) => v != Some(false) && w != Some(false),
+        },
+        (p, q) => p == q,
+    };
+    let mut pairs = x.iter().flat_map(|v| y.iter().map(move |w| (v, w)));
+    pairs.find(|(v, w)| comparable(v, w)).map(|(v, w)| (v.0.text.clone(), w.0.text.clone()))
+}
