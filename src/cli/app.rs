@@ -13,7 +13,7 @@ use crate::model::{Code, Id, Layer, Memory};
 use crate::pipeline::staleness;
 use crate::repo::Repo;
 pub use crate::store::identity::Here;
-use crate::store::{ADOPT, Entry, GLOBAL, Receipt, Snapshot, Store};
+use crate::store::{ADOPT, Entry, GLOBAL, Near, Receipt, Snapshot, Store};
 
 /// The context of one command.
 #[derive(Debug)]
@@ -172,18 +172,18 @@ impl<'a> App<'a> {
         Ok(receipt)
     }
 
-    /// The same with a plan that needs to know only the memories whose summaries are `wanted`.
+    /// The same with a plan that has to know only the memories that are `near`.
     pub fn change_near(
         &self,
         store: &Store,
         project: &str,
-        wanted: &dyn Fn(&str) -> bool,
+        near: &Near<'_>,
         make: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
     ) -> Result<Receipt> {
         if self.ui.wishes.dry_run {
             return self.change(store, project, make);
         }
-        let receipt = store.update_near(project, &self.env.now(), &|| self.env.new_id(), wanted, make)?;
+        let receipt = store.update_near(project, &self.env.now(), &|| self.env.new_id(), near, make)?;
         self.announce(&receipt);
         Ok(receipt)
     }

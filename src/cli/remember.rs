@@ -7,7 +7,6 @@ use super::ui::{paint, style};
 use crate::error::Result;
 use crate::model::Memory;
 use crate::pipeline::by_hand::{self, Wish};
-use crate::reconcile::neighbours::Sieve;
 use crate::store::GLOBAL;
 
 /// Remember one thing, in your words
@@ -65,8 +64,8 @@ impl RememberArgs {
             app.project_to_write(&store)?
         };
         let (mut known, mut disagrees) = (None, Vec::new());
-        let sieve = Sieve::of([&memory]);
-        let receipt = app.change_near(&store, &project, &|summary| sieve.may_share(summary), &mut |snapshot| {
+        let near = |summaries: &[&str]| by_hand::near(&memory, summaries);
+        let receipt = app.change_near(&store, &project, &near, &mut |snapshot| {
             let noted = by_hand::remember(snapshot, &memory, &app.env.now());
             (known, disagrees) = (noted.known, noted.disagrees);
             Ok(noted.plan)

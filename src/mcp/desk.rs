@@ -22,7 +22,6 @@ use crate::pipeline::memory_tests::Gate;
 use crate::pipeline::review::{self, Decision, Keep, Voice};
 use crate::pipeline::search::Searcher;
 use crate::recall::search::{Found, Hit, SearchOptions};
-use crate::reconcile::neighbours::Sieve;
 use crate::store::identity::Here;
 use crate::store::layout::TRANSIENT;
 use crate::store::{Entry, GLOBAL, Injection, Snapshot, Store};
@@ -340,8 +339,7 @@ impl Desk<'_> {
         let store = self.store()?;
         let project = self.project_to_write(&store)?;
         let (mut known, mut disagrees) = (None, Vec::new());
-        let sieve = Sieve::of([&memory]);
-        let near = |summary: &str| sieve.may_share(summary);
+        let near = |summaries: &[&str]| by_hand::near(&memory, summaries);
         store.update_near(&project, &self.env.now(), &|| self.env.new_id(), &near, &mut |snapshot| {
             if by_hand::is_buried(snapshot, &memory) {
                 return Err(usage(

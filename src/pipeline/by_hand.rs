@@ -148,12 +148,18 @@ pub struct Noted {
     pub disagrees: Vec<Id>,
 }
 
-/// Plans to remember. The snapshot need not have memories that share no word with the new one.
+/// Those of all summaries of a project that remembering has to know: the ones a memory could be the same as, or disagree with.
+pub fn near(memory: &Memory, summaries: &[&str]) -> Vec<usize> {
+    Neighbours::around([memory], summaries.iter().copied()).near(memory)
+}
+
+/// Plans to remember. A snapshot that is a part has what [`near`] picked.
 pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> Noted {
     let mut plan = plan(snapshot, "remember", at);
     let all: Vec<&Memory> = snapshot.entries.iter().map(|e| &e.memory).collect();
-    let near = Neighbours::around([memory], all.iter().copied(), snapshot.count.max(all.len())).near(memory);
-    let near = || near.iter().filter_map(|at| all.get(*at).copied());
+    let picked = (!snapshot.is_part).then(|| self::near(memory, &all.iter().map(|m| m.summary.as_str()).collect::<Vec<_>>()));
+    let picked = picked.unwrap_or_else(|| (0..all.len()).collect());
+    let near = || picked.iter().filter_map(|at| all.get(*at).copied());
     // The words alone rule most of them out, at a tenth of the price.
     let words = alike::key(&memory.summary);
     let is_twin = |m: &&Memory| m.state == State::Valid && alike::key(&m.summary) == words && duplicate::same(m, memory);

@@ -74,7 +74,7 @@ impl<'a> Merge<'a> {
 
     /// Makes the candidates of this answer known, before the first is taken: they can point at each other.
     pub fn expect(&mut self, kept: &[(Verdict, Memory, Option<Vec<Code>>)]) {
-        self.neighbours = Neighbours::around(kept.iter().map(|(_, memory, _)| memory), self.stored.iter().copied(), self.stored.len());
+        self.neighbours = Neighbours::around(kept.iter().map(|(_, memory, _)| memory), self.stored.iter().map(|m| m.summary.as_str()));
         for (verdict, memory, codes) in kept {
             if codes.is_none() {
                 self.names.entry(verdict.candidate.reference.clone()).or_insert_with(|| memory.id.clone());

@@ -29,20 +29,20 @@ impl Neighbours {
         all
     }
 
-    /// Only as much as it takes to ask for the neighbours of these `new` memories. If there are more stored ones than are given,
-    /// since the others share no word with the new ones ([`Sieve`]), `count` says how many there are.
-    pub fn around<'a>(new: impl IntoIterator<Item = &'a Memory>, stored: impl IntoIterator<Item = &'a Memory>, count: usize) -> Self {
+    /// Only as much as it takes to ask for the neighbours of these `new` memories among the stored ones with these summaries.
+    pub fn around<'a, 'b>(new: impl IntoIterator<Item = &'a Memory>, summaries: impl IntoIterator<Item = &'b str>) -> Self {
         let sieve = Sieve::of(new);
         let mut places: HashMap<String, Vec<usize>> = sieve.keys.iter().map(|word| (word.clone(), Vec::new())).collect();
-        for (at, other) in stored.into_iter().enumerate() {
-            if !sieve.may_share(&other.summary) {
-                continue;
+        let mut count = 0;
+        for summary in summaries {
+            if sieve.may_share(summary) {
+                each_token(summary, &mut |word| {
+                    if let Some(places) = places.get_mut(short(word)).filter(|p| p.last() != Some(&count)) {
+                        places.push(count);
+                    }
+                });
             }
-            each_token(&other.summary, &mut |word| {
-                if let Some(places) = places.get_mut(short(word)).filter(|p| p.last() != Some(&at)) {
-                    places.push(at);
-                }
-            });
+            count += 1;
         }
         Self { places, count }
     }
@@ -76,7 +76,7 @@ impl Neighbours {
 
 /// Tells summaries that may share a word with some memories from those that cannot, many times faster than taking them apart.
 #[derive(Debug)]
-pub struct Sieve {
+struct Sieve {
     keys: BTreeSet<String>,
     /// `None` lets everything through.
     words: Option<Regex>,
@@ -84,7 +84,7 @@ pub struct Sieve {
 
 impl Sieve {
     /// For the words of these memories.
-    pub fn of<'a>(new: impl IntoIterator<Item = &'a Memory>) -> Self {
+    fn of<'a>(new: impl IntoIterator<Item = &'a Memory>) -> Self {
         let keys: BTreeSet<String> = new.into_iter().flat_map(keys).collect();
         // A stem ends in a `y` where the word goes on with `ies`; otherwise the word begins with it.
         let begins = keys.iter().map(|key| regex::escape(key.strip_suffix('y').filter(|_| key.is_ascii()).unwrap_or(key)));
@@ -93,7 +93,7 @@ impl Sieve {
     }
 
     /// Whether a summary may share a word; if not, it does not.
-    pub fn may_share(&self, summary: &str) -> bool {
+    fn may_share(&self, summary: &str) -> bool {
         !self.keys.is_empty() && (!is_plain(summary) || self.words.as_ref().is_none_or(|words| words.is_match(summary.as_bytes())))
     }
 }
@@ -123,7 +123,7 @@ mod tests {
         let neighbours = Neighbours::of(&stored);
         for asked in ["timestamps are epoch millis", "Redis 改为一主两从", "nothing of that"] {
             let asked = make(4, asked);
-            assert_eq!(Neighbours::around([&asked], &stored, stored.len()).near(&asked), neighbours.near(&asked));
+            assert_eq!(Neighbours::around([&asked], stored.iter().map(|m| m.summary.as_str())).near(&asked), neighbours.near(&asked));
         }
         assert_eq!(neighbours.near(&make(4, "timestamps are epoch millis")), [0]);
         assert_eq!(neighbours.near(&make(5, "Redis 改为一主两从")), [1]);

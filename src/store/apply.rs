@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Entry;
-use super::Snapshot;
 use super::access::{self, Access};
 use super::catalogue::{ConflictRecord, FileRecord, MemoryUse};
 use super::journal::{FileSwap, Stamp};
 use super::layout::{self, INDEX};
 use super::markdown::{Document, tidy};
 use super::read::{Project, Raw, digest, place};
+use super::{Near, Snapshot};
 use crate::error::{Error, Result};
 use crate::model::{Change, Evidence, Id, Layer, Memory, Plan, RelationType, Speaker, Tombstone};
 
@@ -91,11 +91,11 @@ impl Draft {
         snapshot
     }
 
-    /// The same, or only the entries whose summaries are `wanted`, with the catalogue itself, which is to be given back: a copy of
-    /// thousands of rows takes time.
-    pub(super) fn lend(&mut self, wanted: Option<&dyn Fn(&str) -> bool>) -> Snapshot {
-        let mut snapshot = match wanted {
-            Some(wanted) => self.project.some(wanted),
+    /// The same, or only the entries that are `near`, with the catalogue itself, which is to be given back: a copy of thousands of
+    /// rows takes time.
+    pub(super) fn lend(&mut self, near: Option<&Near<'_>>) -> Snapshot {
+        let mut snapshot = match near {
+            Some(near) => self.project.part(near),
             None => self.project.snapshot(),
         };
         snapshot.catalogue = std::mem::take(&mut self.project.catalogue);

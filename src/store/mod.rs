@@ -100,8 +100,8 @@ pub struct Snapshot {
     pub project: String,
     /// Entries of all layers, file by file in the order of the files; archived ones are not here.
     pub entries: Vec<Entry>,
-    /// How many of them there are, if only some were read ([`Store::update_near`]).
-    pub count: usize,
+    /// Whether they are only those that a change has to know ([`Store::update_near`]).
+    pub is_part: bool,
     /// Entries that cannot be read as memories.
     pub unreadable: Vec<Text>,
     /// Memories added or changed outside claude-mem that their owner has not looked at; with `trust_hand_edits = false` they
@@ -187,6 +187,9 @@ pub struct Opened {
 
 /// Looks at a project as it is and as a change would leave it; an error keeps the change from being made.
 pub type Accept<'a> = dyn FnMut(&Snapshot, &Snapshot) -> Result<()> + 'a;
+
+/// Picks, by their places, those of all summaries of a project that a change has to know.
+pub type Near<'a> = dyn Fn(&[&str]) -> Vec<usize> + 'a;
 
 /// The memory folder.
 #[derive(Clone, Debug)]
@@ -312,8 +315,8 @@ impl Store {
         self.finish(&lock, draft, &plan)
     }
 
-    /// As [`Store::update`], for a change that touches only a few memories of many: the snapshot has the entries whose summaries
-    /// are `wanted`, and no problems.
+    /// As [`Store::update`], for a change that has to know only a few memories of many: the snapshot has those that are `near`, and
+    /// no problems.
     ///
     /// # Errors
     /// As [`Store::update`].
@@ -322,13 +325,13 @@ impl Store {
         project: &str,
         at: &str,
         new_id: &dyn Fn() -> Result<Id>,
-        wanted: &dyn Fn(&str) -> bool,
+        near: &Near<'_>,
         make_plan: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
     ) -> Result<Receipt> {
         layout::check_name(project)?;
         let lock = self.lock()?;
         let mut draft = self.take_in(&lock, self.read_locked(project)?, at, new_id)?;
-        let before = draft.lend(Some(wanted));
+        let before = draft.lend(Some(near));
         let plan = make_plan(&before)?;
         draft.project.catalogue = before.catalogue;
         self.finish(&lock, draft, &plan)

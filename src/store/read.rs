@@ -9,7 +9,7 @@ use super::catalogue::{Catalogue, ConflictRecord, Head, MemoryUse, ProjectIdenti
 use super::journal::{self, Stamp, sha256};
 use super::layout::{self, INDEX, LONG_TERM, WORKING};
 use super::markdown::{Document, View};
-use super::{Entry, Snapshot, Text};
+use super::{Entry, Near, Snapshot, Text};
 use crate::error::{Error, Kind, Problem, Result};
 use crate::model::plan::Base;
 use crate::model::{Id, Layer, Memory, RelationType};
@@ -320,23 +320,30 @@ impl Project {
         views.filter_map(|view| self.known(&view).filter(|k| k.held).map(|known| (view, known)))
     }
 
-    /// The entries whose summaries are `wanted`; no other is read, and nothing is said of what is odd. The catalogue is left for
-    /// the caller to give.
-    pub(super) fn some(&mut self, wanted: &dyn Fn(&str) -> bool) -> Snapshot {
+    /// The entries that `near` picks by their summaries; no other is read, and nothing is said of what is odd. The catalogue is left
+    /// for the caller to give.
+    pub(super) fn part(&mut self, near: &Near<'_>) -> Snapshot {
         self.parse_all();
-        let mut snapshot = Snapshot { project: self.name.clone(), base: self.base(), ..Snapshot::default() };
-        let mut seen: HashSet<&str> = HashSet::new();
-        for file in self.markdown() {
-            let shown = shown(&self.name, &file);
-            let Some(document) = self.documents.get(&file) else { continue };
-            let views = document.wanted(wanted).filter(|view| view.entry.readable);
-            snapshot
-                .entries
-                .extend(views.filter(|v| v.entry.id.as_ref().is_some_and(|id| seen.insert(id.as_str()))).map(|v| Entry::of(&v, &shown)));
+        let mut snapshot = Snapshot { project: self.name.clone(), base: self.base(), is_part: true, ..Snapshot::default() };
+        let documents: Vec<(String, &Document)> =
+            self.markdown().into_iter().filter_map(|file| Some((shown(&self.name, &file), self.documents.get(&file)?))).collect();
+        let picked = near(&documents.iter().flat_map(|(_, document)| document.summaries()).collect::<Vec<&str>>());
+        let mut seen: HashSet<&Id> = HashSet::new();
+        let mut before = 0;
+        let places: Vec<BTreeSet<usize>> = documents
+            .iter()
+            .map(|(_, document)| {
+                let here = before..before + document.summaries().count();
+                before = here.end;
+                picked.iter().filter(|at| here.contains(at)).map(|at| at - here.start).collect()
+            })
+            .collect();
+        for ((shown, document), places) in documents.iter().zip(&places) {
+            let named = document.at(places).filter(|v| v.entry.readable && v.entry.id.as_ref().is_some_and(|id| seen.insert(id)));
+            snapshot.entries.extend(named.map(|view| Entry::of(&view, shown)));
         }
-        let everyday = self.catalogue.memories.iter().filter(|(_, known)| !layout::is_archive(&known.file));
-        snapshot.count = everyday.clone().count();
-        for (id, known) in everyday.filter(|(_, known)| known.held).filter_map(|(id, known)| Some((Id::parse(id)?, known))) {
+        let held = self.catalogue.memories.iter().filter(|(_, known)| known.held && !layout::is_archive(&known.file));
+        for (id, known) in held.filter_map(|(id, known)| Some((Id::parse(id)?, known))) {
             snapshot.unannounced.extend((!known.announced).then(|| id.clone()));
             snapshot.hand_edits.push(id);
         }

@@ -124,3 +124,25 @@ fn what_differs_is_never_merged() {
     }
     println!("{seen} pairs");
 }
+
+/// Remembering with the memories that are near finds what it finds with all of them.
+#[test]
+fn what_is_near_is_all_that_remembering_has_to_know() {
+    use claude_mem::pipeline::by_hand::{near, remember};
+    use claude_mem::store::Snapshot;
+    let truths = Truths::new(1, &SMALL);
+    let whole = truths.snapshot.clone();
+    let summaries: Vec<&str> = whole.entries.iter().map(|e| e.memory.summary.as_str()).collect();
+    let (mut found, mut read) = (0, 0);
+    let pairs = truths.contradictions();
+    for (_, new) in pairs.iter().step_by(pairs.len() / 80) {
+        let entries: Vec<_> = near(new, &summaries).into_iter().map(|at| whole.entries[at].clone()).collect();
+        let part = Snapshot { is_part: true, entries, ..whole.clone() };
+        let (all, few) = (remember(&whole, new, TODAY), remember(&part, new, TODAY));
+        assert_eq!((&all.known, &all.disagrees), (&few.known, &few.disagrees), "{}", new.summary);
+        assert_eq!(all.plan.changes, few.plan.changes, "{}", new.summary);
+        found += all.disagrees.len();
+        read += part.entries.len();
+    }
+    assert!(found > 20 && read < 80 * whole.entries.len() / 2, "{found} found, {read} read");
+}

@@ -154,17 +154,21 @@ impl Document {
         self.pieces.len()
     }
 
-    /// The entries whose headings somebody wants, in order; no other entry is read.
-    pub fn wanted<'a>(&'a self, wanted: &'a dyn Fn(&str) -> bool) -> impl Iterator<Item = View<'a>> {
-        let mut line = 1;
+    /// What the headings of the entries say, in order; no entry is read.
+    pub fn summaries(&self) -> impl Iterator<Item = &str> {
+        let texts = self.pieces.iter().filter(|p| p.is_entry()).map(|piece| piece.text.as_str());
+        texts.map(|text| heading(text.split_inclusive('\n').next().unwrap_or_default()).map_or("", |(_, summary)| summary))
+    }
+
+    /// The entries at these places among all entries; no other is read.
+    pub fn at<'a>(&'a self, places: &'a BTreeSet<usize>) -> impl Iterator<Item = View<'a>> {
+        let (mut line, mut place) = (1, 0);
         self.pieces.iter().filter_map(move |piece| {
             let at = line;
             line += newlines(&piece.text);
-            let (_, summary) = heading(piece.text.split_inclusive('\n').next()?).filter(|_| piece.is_entry())?;
-            if !wanted(summary) {
-                return None;
-            }
-            Some(View { line: at, entry: piece.entry(self.layer)?, text: &piece.text })
+            place += usize::from(piece.is_entry());
+            let wanted = piece.is_entry() && places.contains(&(place - 1));
+            wanted.then(|| piece.entry(self.layer)).flatten().map(|entry| View { line: at, entry, text: &piece.text })
         })
     }
 
