@@ -68,8 +68,12 @@ impl Piece {
 
     /// The id, as far as it can be seen without reading the entry.
     fn likely_id(&self) -> Option<Id> {
-        let rest = self.text.split('\n').skip(1).find_map(|line| line.strip_prefix("id: "))?;
-        Id::parse(rest.get(..Id::LEN)?)
+        Id::parse(self.id_line()?)
+    }
+
+    /// What stands where the id of an entry is written, as long as an id.
+    fn id_line(&self) -> Option<&str> {
+        self.text.split('\n').skip(1).find_map(|line| line.strip_prefix("id: "))?.get(..Id::LEN)
     }
 }
 
@@ -204,7 +208,9 @@ impl Document {
 
     fn position(&self, id: &Id) -> Option<usize> {
         let is = |p: &Piece| p.entry(self.layer).is_some_and(|e| e.readable && e.id.as_ref() == Some(id));
-        let likely = |p: &Piece| p.is_entry() && p.likely_id().is_none_or(|i| i == *id) && is(p);
+        // Whoever is asked for an id goes past thousands of entries, so the text is compared before it is read as one.
+        let maybe = |line: &str| line.eq_ignore_ascii_case(id.as_str()) || !line.bytes().all(|b| b.is_ascii_alphanumeric());
+        let likely = |p: &Piece| p.is_entry() && p.id_line().is_none_or(maybe) && is(p);
         self.pieces.iter().position(likely).or_else(|| self.pieces.iter().position(is))
     }
 
