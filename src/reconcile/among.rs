@@ -12,6 +12,9 @@ use crate::model::State;
 /// Pairs of one make each from which on they are no contradictions.
 const OFTEN: usize = 3;
 
+/// The same where the newer says that something changed: many things can change at once, but hardly in the same words.
+const CHANGED_OFTEN: usize = 2 * OFTEN;
+
 /// A pair that disagrees: the older, the newer, and why.
 pub(super) type Pair = (usize, usize, Clash);
 
@@ -57,7 +60,7 @@ fn one(parallels: &Parallels, (older, newer): (&Claim, &Claim), at: (usize, usiz
     clash_of(older, newer, found?)
 }
 
-/// Without pairs that are too many to be contradictions, unless the newer one says that something changed.
+/// Without pairs that are too many to be contradictions.
 fn sifted(parallels: &Parallels, mut pairs: Vec<Pair>) -> Vec<Pair> {
     // Two makes of statement that give many things two values each are about two properties.
     let makes = |a: usize, b: usize| {
@@ -76,9 +79,10 @@ fn sifted(parallels: &Parallels, mut pairs: Vec<Pair>) -> Vec<Pair> {
     let many = |at: usize| unknown.get(&at).is_some_and(|n| *n >= VARIES);
     pairs.retain(|(a, b, clash)| {
         let pair = makes(*a, *b);
-        let two = pair.0 != pair.1 && often.get(&pair).is_some_and(|n| *n >= OFTEN);
+        let most = if clash.changed { CHANGED_OFTEN } else { OFTEN };
+        let two = pair.0 != pair.1 && often.get(&pair).is_some_and(|n| *n >= most);
         let list = parallels.agree(*a, *b).is_none() && (many(*a) || many(*b));
-        clash.changed || !two && !list
+        !two && (clash.changed || !list)
     });
     pairs
 }

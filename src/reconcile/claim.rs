@@ -109,7 +109,19 @@ const CHANGED: &[&str] = &[
 /// Whether the newer memory or the user's words behind it speak of a change.
 pub(super) fn says_change(memory: &Memory) -> bool {
     let quotes = memory.evidence.iter().filter(|e| e.speaker == Speaker::User).map(|e| fold(&e.quote));
-    std::iter::once(fold(&memory.summary)).chain(quotes).any(|t| has_any(&t, CHANGED))
+    std::iter::once(fold(&memory.summary)).chain(quotes).any(|t| has_any(&without_after(&t), CHANGED))
+}
+
+/// A text without the 以后 that means "after", as in 晚上十点以后 and 三天以后, not "from now on".
+fn without_after(text: &str) -> String {
+    const TIME: &[char] = &['点', '半', '分', '钟', '时', '天', '日', '月', '年', '周', '期', '夜', '次'];
+    let mut out = String::new();
+    for (at, part) in text.split("以后").enumerate() {
+        let after = out.ends_with(TIME) || out.ends_with(|c: char| c.is_ascii_digit());
+        out.push_str(if at > 0 && !after { "以后" } else { "" });
+        out.push_str(part);
+    }
+    out
 }
 
 /// Environments and platforms: a claim about one says nothing about another.
@@ -317,4 +329,21 @@ fn without_verbs(text: &str) -> String {
 
 fn mark(at: usize) -> String {
     char::from_u32(0xE000 + u32::try_from(at).unwrap_or(0)).map(String::from).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_after;
+
+    #[test]
+    fn after_a_time_is_no_from_now_on() {
+        for (text, left) in [
+            ("晚上十点以后不推送", "晚上十点不推送"),
+            ("3天以后删除", "3天删除"),
+            ("以后都用 pnpm", "以后都用 pnpm"),
+            ("覆盖率以后 80% 就行", "覆盖率以后 80% 就行"),
+        ] {
+            assert_eq!(without_after(text), left);
+        }
+    }
 }

@@ -27,7 +27,8 @@ pub(super) struct Beside<'a> {
 impl Beside<'_> {
     /// Whether values that were found in the words are such that the claims can disagree in them.
     pub fn holds(&self, found: &Found) -> bool {
-        let Some((v, w)) = &found.values else { return true };
+        // That a thing changed says nothing of a property that the other one does not speak of.
+        let Some((v, w)) = &found.values else { return found.same_slot || self.said(&[]).both > 0.0 };
         if self.parallels.one_place(self.at.0, self.at.1) {
             return true;
         }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use claude_mem::model::{Id, Memory};
 use claude_mem::reconcile::duplicate::same;
 use claude_mem::reconcile::lint::{self, lint};
-use planted::{FULL, Fault, SMALL, TODAY, Truths};
+use planted::{FULL, Fault, KNOWN, SMALL, STRANGE, TODAY, Truths};
 
 /// What was found and what was there.
 #[derive(Debug, Default)]
@@ -29,13 +29,15 @@ impl Score {
     }
 }
 
-fn found(truths: &Truths) -> Vec<(Fault, BTreeSet<Id>)> {
+fn found(truths: &Truths) -> Vec<(Fault, BTreeSet<Id>, String)> {
     let mut found = Vec::new();
     for proposal in lint(&truths.snapshot, TODAY) {
         match proposal.kind {
-            lint::Kind::Merge { .. } => found.push((Fault::Duplicate, proposal.ids.into_iter().collect())),
-            lint::Kind::Lapse | lint::Kind::Finish { .. } => found.push((Fault::Stale, proposal.ids.into_iter().collect())),
-            lint::Kind::Conflict => found.push((Fault::Conflict, proposal.ids.into_iter().collect())),
+            lint::Kind::Merge { .. } => found.push((Fault::Duplicate, proposal.ids.into_iter().collect(), proposal.reason.into_owned())),
+            lint::Kind::Lapse | lint::Kind::Finish { .. } => {
+                found.push((Fault::Stale, proposal.ids.into_iter().collect(), proposal.reason.into_owned()))
+            }
+            lint::Kind::Conflict => found.push((Fault::Conflict, proposal.ids.into_iter().collect(), proposal.reason.into_owned())),
             _ => {}
         }
     }
@@ -56,7 +58,7 @@ fn score(truths: &Truths, verbose: bool) -> BTreeMap<(bool, Fault), Score> {
         all.sort_by_key(|m| &m.created);
         all.iter().map(|m| m.summary.clone()).collect()
     };
-    for (fault, ids) in found(truths) {
+    for (fault, ids, reason) in found(truths) {
         let planted = open.get(&ids).map(|(planted, _)| *planted);
         let counts = if planted == Some(Fault::Stale) && fault == Fault::Conflict { Fault::Stale } else { fault };
         let score = scores.entry((held(&ids), counts)).or_default();
@@ -65,7 +67,7 @@ fn score(truths: &Truths, verbose: bool) -> BTreeMap<(bool, Fault), Score> {
             score.right += 1;
             open.remove(&ids);
         } else if verbose {
-            println!("false {fault:?} (held out: {}): {:?}", held(&ids), words(&ids));
+            println!("false {fault:?} (held out: {}): {:?}: {reason}", held(&ids), words(&ids));
         }
     }
     for (ids, (fault, kind)) in open.iter().filter(|_| verbose) {
@@ -77,13 +79,36 @@ fn score(truths: &Truths, verbose: bool) -> BTreeMap<(bool, Fault), Score> {
 /// What the detector finds of what was planted, on shapes that it was tuned on and on others.
 #[test]
 fn planted_faults_are_found_and_only_those() {
+    let floor = |fault, held: bool| match fault {
+        // The aim is 0.9 for both. These floors only catch a step back.
+        Fault::Conflict if held => (0.85, 0.90),
+        Fault::Conflict => (0.9, 0.85),
+        Fault::Duplicate => (0.5, 0.98),
+        Fault::Stale => (0.7, 0.98),
+    };
+    play(KNOWN, &floor);
+}
+
+/// The same in words that nobody had in mind. At first sight recall was .44 and precision .41.
+#[test]
+fn strange_words_are_found_less_often() {
+    let floor = |fault, _: bool| match fault {
+        Fault::Conflict => (0.40, 0.45),
+        Fault::Duplicate => (0.35, 0.98),
+        Fault::Stale => (0.5, 0.98),
+    };
+    play(STRANGE, &floor);
+}
+
+/// Looks through stores of these files and holds what is found against the least recall and precision.
+fn play(files: &[(&str, bool)], floor: &dyn Fn(Fault, bool) -> (f64, f64)) {
     let number = |name: &str, default: u64| std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default);
     let full = number("CLAUDE_MEM_TRUTHS", 0) >= 2000;
     let mut total: BTreeMap<(bool, Fault), Score> = BTreeMap::new();
     for seed in 1..=number("CLAUDE_MEM_SEEDS", 1) {
-        let truths = Truths::new(seed, if full { &FULL } else { &SMALL });
+        let truths = Truths::new(seed, if full { &FULL } else { &SMALL }, files);
         println!("seed {seed}: {} entries, {} planted", truths.snapshot.entries.len(), truths.planted.len());
-        assert_eq!(truths.planted.len(), 200);
+        assert_eq!(truths.planted.len(), 50 * files.len());
         for (key, score) in score(&truths, std::env::var_os("VERBOSE").is_some()) {
             let sum = total.entry(key).or_default();
             (sum.wanted, sum.found, sum.right) = (sum.wanted + score.wanted, sum.found + score.found, sum.right + score.right);
@@ -94,13 +119,7 @@ fn planted_faults_are_found_and_only_those() {
         println!("{half} {fault:?}: recall {:.3} precision {:.3} {score:?}", score.recall(), score.precision());
     }
     for ((held, fault), score) in &total {
-        let (recall, precision) = match fault {
-            // The aim is 0.9 for both. These floors only catch a step back.
-            Fault::Conflict if *held => (0.85, 0.9),
-            Fault::Conflict => (0.9, 0.85),
-            Fault::Duplicate => (0.5, 0.98),
-            Fault::Stale => (0.7, 0.98),
-        };
+        let (recall, precision) = floor(*fault, *held);
         assert!(score.recall() >= recall && score.precision() >= precision, "{fault:?}, held out {held}: {score:?}");
     }
 }
@@ -112,7 +131,7 @@ fn what_differs_is_never_merged() {
     let mut seen = 0;
     for seed in 1.. {
         let before = seen;
-        for planted in Truths::new(seed, &SMALL).contradictions() {
+        for planted in Truths::new(seed, &SMALL, if seed % 2 == 1 { KNOWN } else { STRANGE }).contradictions() {
             let (older, newer) = planted;
             assert!(!same(&older, &newer), "{} / {}", older.summary, newer.summary);
             seen += 1;
@@ -130,7 +149,7 @@ fn what_differs_is_never_merged() {
 fn what_is_near_is_all_that_remembering_has_to_know() {
     use claude_mem::pipeline::by_hand::{near, remember};
     use claude_mem::store::Snapshot;
-    let truths = Truths::new(1, &SMALL);
+    let truths = Truths::new(1, &SMALL, KNOWN);
     let whole = truths.snapshot.clone();
     let summaries: Vec<&str> = whole.entries.iter().map(|e| e.memory.summary.as_str()).collect();
     let (mut found, mut read) = (0, 0);

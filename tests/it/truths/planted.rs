@@ -115,16 +115,22 @@ pub const FULL: Size = Size { truths: 500, conflicts: 25, duplicates: 12 };
 /// Four of these are looked through in a second, also without optimisation.
 pub const SMALL: Size = Size { truths: 170, conflicts: 25, duplicates: 12 };
 
+/// English and Chinese shapes, tuned on and held out.
+pub const KNOWN: &[(&str, bool)] = &[("english-a", false), ("english-b", true), ("chinese-a", false), ("chinese-b", true)];
+
+/// Shapes by somebody who knew neither the detector nor the other shapes.
+pub const STRANGE: &[(&str, bool)] = &[("english-c", true), ("chinese-c", true)];
+
 impl Truths {
-    /// A store of four files of shapes: English and Chinese, tuned on and held out.
-    pub fn new(seed: u64, size: &Size) -> Self {
+    /// A store of some files of shapes, such as [`KNOWN`].
+    pub fn new(seed: u64, size: &Size, files: &[(&str, bool)]) -> Self {
         let mut all = Self { random: seed, ..Self::default() };
-        for (file, held_out) in [("english-a", false), ("english-b", true), ("chinese-a", false), ("chinese-b", true)] {
+        for (file, held_out) in files {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cases/truths/{file}.yaml"));
             let shapes: Shapes = serde_saphyr::from_str(&std::fs::read_to_string(path).expect("shapes")).expect("valid shapes");
             let before = all.snapshot.entries.len();
             all.grow(&shapes, size, file.starts_with("english"));
-            if held_out {
+            if *held_out {
                 all.held_out.extend(all.snapshot.entries.iter().skip(before).map(|e| e.memory.id.clone()));
             }
         }
