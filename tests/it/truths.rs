@@ -89,11 +89,11 @@ fn planted_faults_are_found_and_only_those() {
     play(KNOWN, &floor);
 }
 
-/// The same in words that nobody had in mind. At first sight recall was .44 and precision .41.
+/// The same in words that nobody had in mind. At first sight recall was .44 and precision .41 on c, .47 and .68 on d, which came later.
 #[test]
 fn strange_words_are_found_less_often() {
     let floor = |fault, _: bool| match fault {
-        Fault::Conflict => (0.40, 0.45),
+        Fault::Conflict => (0.40, 0.50),
         Fault::Duplicate => (0.35, 0.98),
         Fault::Stale => (0.5, 0.98),
     };

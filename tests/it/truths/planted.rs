@@ -119,7 +119,7 @@ pub const SMALL: Size = Size { truths: 170, conflicts: 25, duplicates: 12 };
 pub const KNOWN: &[(&str, bool)] = &[("english-a", false), ("english-b", true), ("chinese-a", false), ("chinese-b", true)];
 
 /// Shapes by somebody who knew neither the detector nor the other shapes.
-pub const STRANGE: &[(&str, bool)] = &[("english-c", true), ("chinese-c", true)];
+pub const STRANGE: &[(&str, bool)] = &[("english-c", true), ("english-d", true), ("chinese-c", true), ("chinese-d", true)];
 
 impl Truths {
     /// A store of some files of shapes, such as [`KNOWN`].
