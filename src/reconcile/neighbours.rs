@@ -12,6 +12,9 @@ use crate::text::words::{each_token, is_plain};
 /// A word that stands in more memories than this, and in more than one of twenty, does not make a neighbour by itself.
 const COMMON: usize = 200;
 
+/// At most so many neighbours are compared: the detector takes a tenth of a millisecond for each.
+const MOST: usize = 300;
+
 /// Memories by the words of their summaries.
 #[derive(Debug, Default)]
 pub struct Neighbours {
@@ -55,20 +58,26 @@ impl Neighbours {
         self.count += 1;
     }
 
-    /// Positions, ascending, of those that share one uncommon word or any two.
+    /// Positions, ascending, of those that share one uncommon word or any two; of very many, the [`MOST`] that share the rarest.
     pub fn near(&self, memory: &Memory) -> Vec<usize> {
         let common = COMMON.max(self.count / 20);
-        let mut shared: HashMap<usize, (usize, bool)> = HashMap::new();
+        let mut shared: HashMap<usize, (usize, bool, f64)> = HashMap::new();
         for word in keys(memory) {
             let Some(places) = self.places.get(&word) else { continue };
             for place in places {
-                let (words, uncommon) = shared.entry(*place).or_default();
+                let (words, uncommon, rarity) = shared.entry(*place).or_default();
                 *words += 1;
                 *uncommon |= places.len() <= common;
+                *rarity += 1.0 / places.len() as f64;
             }
         }
-        let mut near: Vec<usize> =
-            shared.into_iter().filter(|(_, (words, uncommon))| *uncommon || *words >= 2).map(|(place, _)| place).collect();
+        let near = shared.into_iter().filter(|(_, (words, uncommon, _))| *uncommon || *words >= 2);
+        let mut near: Vec<(usize, f64)> = near.map(|(place, (.., rarity))| (place, rarity)).collect();
+        if near.len() > MOST {
+            near.sort_unstable_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+            near.truncate(MOST);
+        }
+        let mut near: Vec<usize> = near.into_iter().map(|(place, _)| place).collect();
         near.sort_unstable();
         near
     }
