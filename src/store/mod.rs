@@ -302,17 +302,7 @@ impl Store {
         make_plan: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
         accept: Option<&mut Accept<'_>>,
     ) -> Result<Receipt> {
-        layout::check_name(project)?;
-        let lock = self.lock()?;
-        let mut draft = self.take_in(&lock, self.read_locked(project)?, at, new_id)?;
-        let before = draft.lend(None);
-        let plan = make_plan(&before)?;
-        if let Some(accept) = accept.filter(|_| !plan.changes.is_empty()) {
-            draft.project.catalogue.clone_from(&before.catalogue);
-            accept(&before, &self.foreseen(&mut draft.clone(), &plan)?)?;
-        }
-        draft.project.catalogue = before.catalogue;
-        self.finish(&lock, draft, &plan)
+        self.planned(project, (at, new_id), None, make_plan, accept)
     }
 
     /// As [`Store::update`], for a change that has to know only a few memories of many: the snapshot has those that are `near`, and
@@ -328,11 +318,26 @@ impl Store {
         near: &Near<'_>,
         make_plan: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
     ) -> Result<Receipt> {
+        self.planned(project, (at, new_id), Some(near), make_plan, None)
+    }
+
+    fn planned(
+        &self,
+        project: &str,
+        (at, new_id): (&str, &dyn Fn() -> Result<Id>),
+        near: Option<&Near<'_>>,
+        make_plan: &mut dyn FnMut(&Snapshot) -> Result<Plan>,
+        accept: Option<&mut Accept<'_>>,
+    ) -> Result<Receipt> {
         layout::check_name(project)?;
         let lock = self.lock()?;
         let mut draft = self.take_in(&lock, self.read_locked(project)?, at, new_id)?;
-        let before = draft.lend(Some(near));
+        let before = draft.lend(near);
         let plan = make_plan(&before)?;
+        if let Some(accept) = accept.filter(|_| !plan.changes.is_empty()) {
+            draft.project.catalogue.clone_from(&before.catalogue);
+            accept(&before, &self.foreseen(&mut draft.clone(), &plan)?)?;
+        }
         draft.project.catalogue = before.catalogue;
         self.finish(&lock, draft, &plan)
     }

@@ -35,7 +35,7 @@ fn found(truths: &Truths) -> Vec<(Fault, BTreeSet<Id>, String)> {
         match proposal.kind {
             lint::Kind::Merge { .. } => found.push((Fault::Duplicate, proposal.ids.into_iter().collect(), proposal.reason.into_owned())),
             lint::Kind::Lapse | lint::Kind::Finish { .. } => {
-                found.push((Fault::Stale, proposal.ids.into_iter().collect(), proposal.reason.into_owned()))
+                found.push((Fault::Stale, proposal.ids.into_iter().collect(), proposal.reason.into_owned()));
             }
             lint::Kind::Conflict => found.push((Fault::Conflict, proposal.ids.into_iter().collect(), proposal.reason.into_owned())),
             _ => {}
