@@ -84,15 +84,8 @@ impl Draft {
         }
     }
 
-    /// What planning works on.
-    pub(super) fn snapshot(&mut self) -> Snapshot {
-        let mut snapshot = self.project.snapshot();
-        snapshot.catalogue.clone_from(&self.project.catalogue);
-        snapshot
-    }
-
-    /// The same, or only the entries that are `near`, with the catalogue itself, which is to be given back: a copy of thousands of
-    /// rows takes time.
+    /// What planning works on, or only the entries that are `near`, with the catalogue itself, which is to be given back: a copy of
+    /// thousands of rows takes time.
     pub(super) fn lend(&mut self, near: Option<&Near<'_>>) -> Snapshot {
         let mut snapshot = match near {
             Some(near) => self.project.part(near),

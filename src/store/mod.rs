@@ -356,8 +356,9 @@ impl Store {
         layout::check_name(project)?;
         let project = read::read(&self.home, project, self.wait)?;
         let mut draft = Draft::begin(project, at, new_id)?;
-        let before = draft.snapshot();
+        let before = draft.lend(None);
         let plan = make_plan(&before)?;
+        draft.project.catalogue.clone_from(&before.catalogue);
         Ok((before, self.foreseen(&mut draft, &plan)?))
     }
 

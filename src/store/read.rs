@@ -327,19 +327,19 @@ impl Project {
         let mut snapshot = Snapshot { project: self.name.clone(), base: self.base(), is_part: true, ..Snapshot::default() };
         let documents: Vec<(String, &Document)> =
             self.markdown().into_iter().filter_map(|file| Some((shown(&self.name, &file), self.documents.get(&file)?))).collect();
-        let picked = near(&documents.iter().flat_map(|(_, document)| document.summaries()).collect::<Vec<&str>>());
-        let mut seen: HashSet<&Id> = HashSet::new();
-        let mut before = 0;
-        let places: Vec<BTreeSet<usize>> = documents
+        let mut summaries = Vec::new();
+        let firsts: Vec<usize> = documents
             .iter()
             .map(|(_, document)| {
-                let here = before..before + document.summaries().count();
-                before = here.end;
-                picked.iter().filter(|at| here.contains(at)).map(|at| at - here.start).collect()
+                let first = summaries.len();
+                summaries.extend(document.summaries());
+                first
             })
             .collect();
-        for ((shown, document), places) in documents.iter().zip(&places) {
-            let named = document.at(places).filter(|v| v.entry.readable && v.entry.id.as_ref().is_some_and(|id| seen.insert(id)));
+        let picked: BTreeSet<usize> = near(&summaries).into_iter().collect();
+        let mut seen: HashSet<&Id> = HashSet::new();
+        for ((shown, document), first) in documents.iter().zip(firsts) {
+            let named = document.at(first, &picked).filter(|v| v.entry.readable && v.entry.id.as_ref().is_some_and(|id| seen.insert(id)));
             snapshot.entries.extend(named.map(|view| Entry::of(&view, shown)));
         }
         let held = self.catalogue.memories.iter().filter(|(_, known)| known.held && !layout::is_archive(&known.file));

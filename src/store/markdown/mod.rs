@@ -135,14 +135,24 @@ impl Document {
         changed
     }
 
-    /// The entries in order, also those without id and those that cannot be read.
-    pub fn entries(&self) -> impl Iterator<Item = View<'_>> {
+    /// The pieces that are entries, each with the line of its heading.
+    fn placed(&self) -> impl Iterator<Item = (u64, &Piece)> {
         let mut line = 1;
-        self.pieces.iter().filter_map(move |piece| {
+        let pieces = self.pieces.iter().map(move |piece| {
             let at = line;
             line += newlines(&piece.text);
-            Some(View { line: at, entry: piece.entry(self.layer)?, text: &piece.text })
-        })
+            (at, piece)
+        });
+        pieces.filter(|(_, piece)| piece.is_entry())
+    }
+
+    fn view<'a>(&'a self, (line, piece): (u64, &'a Piece)) -> Option<View<'a>> {
+        Some(View { line, entry: piece.entry(self.layer)?, text: &piece.text })
+    }
+
+    /// The entries in order, also those without id and those that cannot be read.
+    pub fn entries(&self) -> impl Iterator<Item = View<'_>> {
+        self.placed().filter_map(|placed| self.view(placed))
     }
 
     /// Reads what the entries of one of `shares` equal shares say: the same as asking for each, but callable from many threads.
@@ -164,28 +174,17 @@ impl Document {
         texts.map(|text| heading(text.split_inclusive('\n').next().unwrap_or_default()).map_or("", |(_, summary)| summary))
     }
 
-    /// The entries at these places among all entries; no other is read.
-    pub fn at<'a>(&'a self, places: &'a BTreeSet<usize>) -> impl Iterator<Item = View<'a>> {
-        let (mut line, mut place) = (1, 0);
-        self.pieces.iter().filter_map(move |piece| {
-            let at = line;
-            line += newlines(&piece.text);
-            place += usize::from(piece.is_entry());
-            let wanted = piece.is_entry() && places.contains(&(place - 1));
-            wanted.then(|| piece.entry(self.layer)).flatten().map(|entry| View { line: at, entry, text: &piece.text })
-        })
+    /// The entries at these places among all entries, of which the first here has the place `first`; no other is read.
+    pub fn at<'a>(&'a self, first: usize, places: &'a BTreeSet<usize>) -> impl Iterator<Item = View<'a>> {
+        let picked = (first..).zip(self.placed()).filter(|(place, _)| places.contains(place));
+        picked.filter_map(|(_, placed)| self.view(placed))
     }
 
     /// Those of these memories that stand here, in order; no other entry is read.
     pub fn find<'a>(&'a self, ids: &'a BTreeSet<Id>) -> impl Iterator<Item = View<'a>> {
-        let mut line = 1;
-        self.pieces.iter().filter_map(move |piece| {
-            let at = line;
-            line += newlines(&piece.text);
-            piece.likely_id().filter(|id| ids.contains(id))?;
-            let entry = piece.entry(self.layer).filter(|e| e.readable && e.id.as_ref().is_some_and(|id| ids.contains(id)))?;
-            Some(View { line: at, entry, text: &piece.text })
-        })
+        let likely = self.placed().filter(|(_, piece)| piece.likely_id().is_some_and(|id| ids.contains(&id)));
+        let is = |view: &View<'_>| view.entry.readable && view.entry.id.as_ref().is_some_and(|id| ids.contains(id));
+        likely.filter_map(|placed| self.view(placed)).filter(is)
     }
 
     /// Whether an entry was typed by hand and has no id yet; entries that have one are not read.
