@@ -149,13 +149,14 @@ fn candidates(corpora: &[&dyn Corpus], asked: &[&Asked], options: &SearchOptions
     let closed: RefCell<Closed> = RefCell::default();
     let open = SearchOptions { any_state: true, ..options.clone() };
     for (at, corpus) in corpora.iter().enumerate() {
-        let fits = |doc: &Doc, options| -> Result<bool> {
-            let is_shown = gate(&doc.facts, options).is_none();
-            Ok(is_shown && (!by_text || corpus.records(&[doc])?.iter().all(|record| gate_by_text(record, options).is_none())))
+        let fits = |doc: &Doc| -> Result<bool> {
+            let is_open = gate(&doc.facts, &open).is_none();
+            Ok(is_open && (!by_text || corpus.records(&[doc])?.iter().all(|record| gate_by_text(record, options).is_none())))
         };
         let accept = |doc: &Doc| {
-            let shown = fits(doc, options)?;
-            if !shown && !options.any_state && fits(doc, &open)? {
+            let fits = fits(doc)?;
+            let shown = fits && gate(&doc.facts, options).is_none();
+            if fits && !shown {
                 *closed.borrow_mut().entry(doc.facts.state_on(&options.today)).or_default() += 1;
             }
             Ok(shown)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Map, Value};
 
-use super::db::{self, failed};
+use super::db::failed;
 use super::doc::{Doc, records};
 use super::memories::{self, Index, Refreshed, sum_of, sum_of_facts, sum_of_words, to_json};
 use super::stamps::Stamps;
@@ -22,15 +22,15 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Brings the index from the state before a commit to the one behind it; `part` has what was written, as it stands now. An index
 /// that did not know the state before, or cannot be written, is left to the next search, which sees that it is behind.
 pub fn follow(home: &Path, before: &Base, manifest: &Manifest, part: &Snapshot, gone: &[Id]) {
-    if db::path(home).is_file() {
-        drop(Index::open(home).and_then(|index| index.follow(before, manifest, part, gone)));
+    if let Ok(Some(index)) = Index::existing(home) {
+        drop(index.follow(before, manifest, part, gone));
     }
 }
 
 /// Forgets a project. What is left of it where that fails goes at the next `reindex`.
 pub fn forget(home: &Path, project: &str) {
-    if db::path(home).is_file() {
-        drop(Index::open(home).and_then(|index| index.remove(&|name| name == project)));
+    if let Ok(Some(index)) = Index::existing(home) {
+        drop(index.remove(&|name| name == project));
     }
 }
 
