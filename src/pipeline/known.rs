@@ -53,8 +53,6 @@ fn shared(memory: &Memory, said: &HashSet<String>) -> usize {
         }
     };
     words::each_token(&text, &mut take);
-    if words::may_be_exact(&text) {
-        words::exact(&text).iter().for_each(|word| take(word));
-    }
+    words::exact(&text).iter().for_each(|word| take(word));
     shared.len()
 }

@@ -260,19 +260,18 @@ pub fn exact(text: &str) -> BTreeSet<String> {
         .ok()
     });
     let text: String = nfkc(text).chars().map(plain_mark).collect();
+    // Most texts hold nothing of the kind, and are told by a look at their letters.
+    let inside = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_alphanumeric() && b.is_ascii_uppercase());
+    let mark = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b'_' | b':' | b'/' | b'-');
+    if !text.bytes().any(mark) && !text.as_bytes().windows(2).any(inside) {
+        return BTreeSet::new();
+    }
     let Some(pattern) = PATTERN.as_ref() else { return BTreeSet::new() };
     pattern
         .find_iter(&text)
         .map(|m| m.as_str().trim_matches(|c: char| matches!(c, '.' | ',' | ':' | '-' | '/' | '_' | ';')).to_lowercase())
         .filter(|t| !t.is_empty() && !matches!(t.as_str(), "e.g" | "i.e" | "a.m" | "p.m"))
         .collect()
-}
-
-/// Whether [`exact`] can find anything in a text: it has a digit, a mark inside a word, or a capital behind a letter.
-pub fn may_be_exact(text: &str) -> bool {
-    let inside = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_alphanumeric() && b.is_ascii_uppercase());
-    let mark = |b: &u8| b.is_ascii_digit() || matches!(b, b'.' | b'_' | b':' | b'/' | b'-');
-    !is_plain(text) || text.bytes().any(|b| mark(&b)) || text.as_bytes().windows(2).any(inside)
 }
 
 /// Only the numbers of a text (with their decimal part or version), without thousands separators.
@@ -357,6 +356,12 @@ mod tests {
     #[test]
     fn exact_tokens() {
         assert!(exact("e.g. this, i.e. that").is_empty());
+        assert!(exact("nothing exact, 什么也没有").is_empty());
+        // Marks of a Chinese keyboard are marks.
+        for (text, want) in [("日志级别 log：level", "log:level"), ("cache—key 保留", "cache-key"), ("用 orderService 吧", "orderservice")]
+        {
+            assert_eq!(exact(text), BTreeSet::from([want.to_owned()]), "{text}");
+        }
         let got = exact("Bump to v2.3.1, set max_conns to 30s in src/db/pool.rs; see https://x.io/a?b=1. 用OrderService，端口8080");
         for want in ["v2.3.1", "max_conns", "30", "src/db/pool.rs", "https://x.io/a?b=1", "orderservice", "8080"] {
             assert!(got.contains(want), "{want} not in {got:?}");
