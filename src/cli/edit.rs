@@ -101,11 +101,7 @@ pub(super) fn in_editor(app: &App, old: &Memory, remarks: &[String]) -> Result<(
     let mut document = Document::parse("", old.layer);
     document.insert(old);
     let above: String = remarks.iter().map(|r| format!("<!-- {} -->\n", r.replace("-->", "--"))).collect();
-    let draft = Draft::new("memory", &format!("{above}{}", document.render()))?;
-    let after = match draft.edit(app) {
-        Ok(after) => after,
-        Err(error) => return draft.or_kept(Err(error)),
-    };
+    let (draft, after) = Draft::new("memory", &format!("{above}{}", document.render()))?.edit(app)?;
     let entry: String = after.split_inclusive('\n').filter(|line| !line.starts_with("<!--")).collect();
     let read = one_entry(&entry, old).map_err(|what| Error::failure(format!("the edited entry cannot be read: {what}")));
     match read.and_then(|memory| by_hand::check(&memory).map(|()| memory)) {

@@ -35,8 +35,15 @@ impl Draft {
         Ok(Self { folder, path, before: text.to_owned() })
     }
 
-    /// Opens it, waits, and gives the text as it was left.
-    pub fn edit(&self, app: &App) -> Result<String> {
+    /// Opens it, waits, and gives the text as it was left. If that fails, what was typed is kept ([`Draft::or_kept`]).
+    pub fn edit(self, app: &App) -> Result<(Self, String)> {
+        match self.edited(app) {
+            Ok(text) => Ok((self, text)),
+            Err(error) => self.or_kept(Err(error)),
+        }
+    }
+
+    fn edited(&self, app: &App) -> Result<String> {
         let editor = app.env.var("VISUAL").or_else(|| app.env.var("EDITOR")).unwrap_or("vi");
         let mut command = editor.split_whitespace();
         let program = command.next().unwrap_or("vi");

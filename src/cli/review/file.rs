@@ -23,12 +23,10 @@ pub fn run(app: &App, store: &Store, queue: &Queue, tested: Tested) -> Result<()
         return Ok(());
     }
     let text = sheet::print(&queue.items, |item| about(app, queue.snapshot(item), item));
-    let draft = Draft::new("review", &text)?;
+    let mut draft = Draft::new("review", &text)?;
     loop {
-        let edited = match draft.edit(app) {
-            Ok(edited) => edited,
-            Err(error) => return draft.or_kept(Err(error)),
-        };
+        let edited;
+        (draft, edited) = draft.edit(app)?;
         match sheet::read(&edited, &queue.items) {
             Ok(answers) => return draft.or_kept(carry_out(app, store, queue, &answers, tested)),
             Err(what) => {
