@@ -407,11 +407,16 @@ pub fn nothing_yet(project: &str) -> String {
     format!("no memories in project {project} yet; start with: claude-mem ingest --all-history")
 }
 
+/// A word in brackets before a summary, where the edge of a screen cannot take it away.
+pub fn mark(word: &str) -> String {
+    format!("{} ", paint(style::WARN, &format!("[{word}]")))
+}
+
 /// One memory on one line: id, kind, layer, its state if it does not hold, summary.
 pub fn one_line(ui: &Ui, memory: &Memory) -> String {
     let state = match memory.state {
         crate::model::State::Valid => String::new(),
-        other => format!("{} ", paint(style::WARN, &format!("[{other}]"))),
+        other => mark(other.name()),
     };
     format!(
         "{}  {:<10} {:<9}  {state}{}",

@@ -79,7 +79,7 @@ fn show(app: &App) -> Result<()> {
         return Ok(());
     }
     let names = column(app.config.rows().map(|(key, ..)| key), 40);
-    let values = column(app.config.rows().map(|(_, value, _)| value.to_string()).collect::<Vec<_>>().iter().map(String::as_str), 28);
+    let values = column(app.config.rows().map(|(_, value, _)| value.to_string()), 28);
     for (key, value, source) in app.config.rows() {
         let from = paint(style::DIM, &format!("({})", origin(source)));
         let (key, value) = (padded(&paint(style::STRONG, key), names), padded(&app.ui.foreign(&value.to_string()), values));

@@ -24,6 +24,11 @@ use crate::pipeline::life::ids;
 use crate::store::past::{Past, State};
 use crate::store::{By, EDITED, Injection, Manifest, Names, Severity, Store};
 
+/// The names that these projects have had.
+fn names(store: &Store, within: Option<&[String]>) -> Result<Option<Names>> {
+    within.map(|names| Ok(Names::of(&store.history()?, names))).transpose()
+}
+
 /// The projects whose changes are meant.
 fn scope(app: &App, store: &Store, all: bool) -> Result<Option<Vec<String>>> {
     let history = store.history()?;
@@ -116,7 +121,7 @@ impl HistoryArgs {
                 app.ui.warn(&format!("{} of the receipts cannot be read", count(bad, "line", "lines")));
             }
             let within = scope(app, &store, self.all_projects)?;
-            let names = within.as_ref().map(|names| Ok::<_, Error>(Names::of(&store.history()?, names))).transpose()?;
+            let names = names(&store, within.as_deref())?;
             let mine = |i: &Injection| names.as_ref().is_none_or(|names| names.knows(&i.project));
             return self.injections(app, &injections.into_iter().filter(mine).collect::<Vec<_>>());
         }
@@ -135,7 +140,7 @@ impl HistoryArgs {
             app.ui.object("history", fields([("commits", rows.into())]));
             return Ok(());
         }
-        let names = column(shown.iter().map(|h| projects(h)).collect::<Vec<_>>().iter().map(String::as_str), 24);
+        let names = column(shown.iter().map(|h| projects(h)), 24);
         for h in shown.iter().rev() {
             let state = match state(h) {
                 "" => String::new(),
@@ -163,7 +168,7 @@ impl HistoryArgs {
             return Ok(());
         }
         let place = |one: &Injection| app.ui.foreign(&format!("{}, {}, to {}", one.project, one.mode, one.target));
-        let places = column(shown.iter().map(place).collect::<Vec<_>>().iter().map(String::as_str), 40);
+        let places = column(shown.iter().map(place), 40);
         for one in shown {
             let given = count(one.ids.len(), "memory", "memories");
             let begin = format!("{}  {}", app.env.local(&one.at), padded(&place(one), places));

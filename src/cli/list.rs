@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 
-use super::app::{App, fields, json, layer_name, problem_line, record};
+use super::app::{App, fields, json, layer_name, mark, problem_line, record};
 use super::review::source;
 use super::ui::{Ui, count, paint, style};
 use crate::error::{Error, Kind, Result};
@@ -120,11 +120,6 @@ fn heading(project: &str, layer: Layer, all: bool) -> String {
         project if all => format!("{project} · {layer}"),
         _ => layer,
     }
-}
-
-/// A word in brackets before a summary, where the edge of a screen cannot take it away.
-pub(super) fn mark(word: &str) -> String {
-    format!("{} ", paint(style::WARN, &format!("[{word}]")))
 }
 
 /// What is to be known of an entry before its words: that it does not hold, is in dispute, or comes first.

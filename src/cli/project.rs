@@ -217,7 +217,7 @@ fn list(app: &App) -> Result<()> {
         format!("{}, {}", count(memories, "memory", "memories"), count(sessions, "conversation", "conversations"))
     };
     let table: Vec<(String, String, String)> = rows.iter().map(|(n, m, s, roots)| (shown(n), what(*m, *s), roots.join(", "))).collect();
-    let (names, figures) = (column(table.iter().map(|r| r.0.as_str()), 30), column(table.iter().map(|r| r.1.as_str()), 40));
+    let (names, figures) = (column(table.iter().map(|r| &r.0), 30), column(table.iter().map(|r| &r.1), 40));
     for (name, what, roots) in &table {
         let (name, roots) = (padded(&paint(style::STRONG, name), names), paint(style::DIM, &app.ui.foreign(roots)));
         app.ui.hang(format!("{name}  {}  {roots}", padded(what, figures)).trim_end(), names + 4);

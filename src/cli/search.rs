@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::app::{App, fields, json as to_json};
-use super::list::{kind, layer, mark};
+use super::app::{App, fields, json as to_json, mark};
+use super::list::{kind, layer};
 use super::turns;
 use super::ui::{count, paint, style};
 use super::usage::at_least_one;

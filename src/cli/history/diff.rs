@@ -6,14 +6,13 @@ use clap::Args;
 use jiff::{SignedDuration, Timestamp, civil::Date};
 use serde_json::{Value, json};
 
-use super::scope;
+use super::{names, scope};
 use crate::cli::app::{App, fields, json as to_json, layer_name};
 use crate::cli::ui::{count, diff, paint, style};
 use crate::error::{Error, Kind, Result};
 use crate::model::plan::MemoryRecord;
 use crate::model::{Id, Memory};
 use crate::pipeline::life::{Step, What};
-use crate::store::Names;
 use crate::store::past::{Change, Past, Side, State, Version};
 
 /// Show which entries were added, removed and changed between two moments
@@ -56,7 +55,7 @@ impl DiffArgs {
         if from.behind.zip(to.behind).is_some_and(|(from, to)| from > to) {
             return Err(Error::new(Kind::Usage, "the first moment is later than the second").hint("swap them"));
         }
-        let names = within.as_ref().map(|names| Ok::<_, Error>(Names::of(&store.history()?, names))).transpose()?;
+        let names = names(&store, within.as_deref())?;
         let mine = |name: &str| names.as_ref().is_none_or(|names| names.knows(name));
         let mut groups: BTreeMap<String, Group> = BTreeMap::new();
         for change in past.changes(&from, &to)? {

@@ -36,8 +36,8 @@ pub fn padded(text: &str, width: usize) -> String {
 }
 
 /// Cells of a column of a table: as its widest text takes, within a bound that leaves room for the others.
-pub fn column<'a>(texts: impl IntoIterator<Item = &'a str>, most: usize) -> usize {
-    texts.into_iter().map(cells).max().unwrap_or(0).min(most)
+pub fn column(texts: impl IntoIterator<Item = impl AsRef<str>>, most: usize) -> usize {
+    texts.into_iter().map(|text| cells(text.as_ref())).max().unwrap_or(0).min(most)
 }
 
 /// `text` in at most `width` cells, with `…` where something was cut off. Styles end where they would have.
