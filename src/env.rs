@@ -32,7 +32,7 @@ impl Env {
             std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect();
         let cwd = std::env::current_dir()
             .map_err(|e| Error::failure(format!("the working folder cannot be read: {e}")).hint("change into a folder that exists"))?;
-        // Read directly, since looking a zone up by its name lists the whole database first: a third of a hook's start.
+        // Read directly: looking a zone up by its name lists the whole database first, which a hook would wait for.
         let own = std::fs::read(LOCAL_ZONE).ok().filter(|_| !vars.contains_key("TZ"));
         let zone = own.and_then(|rules| TimeZone::tzif("Local", &rules).ok()).unwrap_or_else(TimeZone::system);
         Self::of(vars, cwd, zone)

@@ -165,23 +165,17 @@ fn leave() -> ! {
     std::process::exit(0)
 }
 
-/// Does `work`, but waits for it no longer than this; its thread ends with the process.
-fn within(limit: Duration, work: impl FnOnce() + Send + 'static) {
-    let (send, receive) = mpsc::sync_channel(1);
+/// Writes a failure down, unless the disk hangs: then the thread that tries ends with the process.
+fn note_soon(home: Option<PathBuf>, trouble: Trouble) {
+    let Some(home) = home else { return };
+    let (done, wait) = mpsc::sync_channel(1);
     let begun = std::thread::Builder::new().spawn(move || {
-        work();
+        drop(trouble::note(&home, &trouble));
         // Nobody is there to hear it when it comes too late.
-        let _ = send.send(());
+        let _ = done.send(());
     });
     if begun.is_ok() {
-        let _ = receive.recv_timeout(limit);
-    }
-}
-
-/// Writes a failure down, unless the disk hangs.
-fn note_soon(home: Option<PathBuf>, trouble: Trouble) {
-    if let Some(home) = home {
-        within(Duration::from_millis(50), move || drop(trouble::note(&home, &trouble)));
+        let _ = wait.recv_timeout(Duration::from_millis(50));
     }
 }
 

@@ -157,19 +157,22 @@ pub fn near(memory: &Memory, summaries: &[&str]) -> Vec<usize> {
 pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> Noted {
     let mut plan = plan(snapshot, "remember", at);
     let all: Vec<&Memory> = snapshot.entries.iter().map(|e| &e.memory).collect();
-    let picked = (!snapshot.is_part).then(|| self::near(memory, &all.iter().map(|m| m.summary.as_str()).collect::<Vec<_>>()));
-    let picked = picked.unwrap_or_else(|| (0..all.len()).collect());
-    let near = || picked.iter().filter_map(|at| all.get(*at).copied());
+    let near: Vec<&Memory> = if snapshot.is_part {
+        all
+    } else {
+        let summaries: Vec<&str> = all.iter().map(|m| m.summary.as_str()).collect();
+        near(memory, &summaries).into_iter().filter_map(|at| all.get(at).copied()).collect()
+    };
     // The words alone rule most of them out, at a tenth of the price.
     let words = alike::key(&memory.summary);
     let is_twin = |m: &&Memory| m.state == State::Valid && alike::key(&m.summary) == words && duplicate::same(m, memory);
-    let known = near().find(is_twin).map(|m| m.id.clone());
+    let known = near.iter().copied().find(is_twin).map(|m| m.id.clone());
     if let Some(id) = &known {
         plan.changes.push(Change::Confirm { id: id.clone(), evidence: None });
         return Noted { plan, known, disagrees: Vec::new() };
     }
     plan.changes.push(Change::Add(memory.clone()));
-    let (disagrees, flags): (Vec<Id>, Vec<Change>) = clashes(near(), memory).into_iter().unzip();
+    let (disagrees, flags): (Vec<Id>, Vec<Change>) = clashes(near.iter().copied(), memory).into_iter().unzip();
     plan.changes.extend(flags);
     Noted { plan, known, disagrees }
 }
