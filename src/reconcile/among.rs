@@ -46,15 +46,11 @@ pub(super) fn disagreeing(claims: &[Claim], pairs: impl Iterator<Item = (usize, 
 
 /// Whether two claims disagree: only those about one thing can.
 fn one(parallels: &Parallels, (older, newer): (&Claim, &Claim), at: (usize, usize), told: impl FnOnce() -> Option<Found>) -> Option<Clash> {
-    let agree = parallels.agree(at.0, at.1);
-    if agree == Some(false) || !comparable(older, newer) {
-        return None;
-    }
     let beside = Beside { parallels, at, older, newer };
-    let found = match agree {
-        Some(true) if [older, newer].iter().all(|claim| claim.state == State::Valid) => {
-            told().filter(|found| beside.holds(found)).or_else(|| beside.reworded())
-        }
+    let hold = || [older, newer].iter().all(|claim| claim.state == State::Valid);
+    let found = match parallels.agree(at.0, at.1) {
+        Some(false) => None,
+        Some(true) if hold() && comparable(older, newer) => told().filter(|found| beside.holds(found)).or_else(|| beside.reworded()),
         _ => told(),
     };
     clash_of(older, newer, found?)

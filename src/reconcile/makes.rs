@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::rows::{LONGEST, LONGEST_NAME, Phrase, Row, Word, beside, phrase};
+use super::rows::{LONGEST, LONGEST_NAME, Phrase, Row, Word, beside, gaps, phrase};
 
 /// Statements that are laid beside one, at most.
 const BESIDE: usize = 48;
@@ -214,25 +214,23 @@ fn other(row: &[Word], there: &[Word], at: usize) -> Option<Other> {
     if says < 1 || pairs.len() < 2 || says < 2 && pairs.len() < 4 {
         return None;
     }
-    let mut places = vec![None; row.len()];
-    let mut same = 0u64;
-    let (mut i, mut j, mut both, mut one) = (0, 0, 0, 0);
-    for (x, y) in pairs.iter().copied().chain(std::iter::once((row.len(), there.len()))) {
-        let (here, other) = (x - i, y - j);
-        let wide = row.get(i).is_some_and(|w| w.wide) || there.get(j).is_some_and(|w| w.wide);
-        if here.max(other) > if wide { LONGEST_NAME.1 } else { LONGEST_NAME.0 } {
+    let (mut both, mut one) = (0, 0);
+    for (here, other) in gaps(row, there, &pairs) {
+        let wide = row.get(here.start).is_some_and(|w| w.wide) || there.get(other.start).is_some_and(|w| w.wide);
+        if here.len().max(other.len()) > if wide { LONGEST_NAME.1 } else { LONGEST_NAME.0 } {
             return None;
         }
-        match (here, other) {
+        match (here.len(), other.len()) {
             (0, 0) => {}
             (0, n) | (n, 0) => one += n,
             _ => both += 1,
         }
-        (i, j) = (x + 1, y + 1);
-        if let Some(place) = places.get_mut(x) {
-            *place = Some(y);
-            same |= 1 << x;
-        }
+    }
+    let mut places = vec![None; row.len()];
+    let mut same = 0u64;
+    for (x, y) in pairs {
+        places[x] = Some(y);
+        same |= 1 << x;
     }
     (both > 0 && both <= 3 && one <= 3 && row.len() <= LONGEST).then_some(Other { row: at, same, places })
 }

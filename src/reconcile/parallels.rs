@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::conflict::forms;
 use super::makes::{self, Make, Other, Run, filler, runs, worth};
-use super::rows::{LONGEST_NAME, Numbered, Phrase, Row, Word, beside, contains, phrase, phrases};
+use super::rows::{LONGEST_NAME, Numbered, Phrase, Row, Word, beside, contains, gaps, phrase, phrases};
 
 /// A key of so many times as many makes of statement is the better one.
 const STRONGER: usize = 3;
@@ -277,12 +277,7 @@ impl Parallels {
         let alone = |words: &[Word], there: &[Word]| {
             words.iter().any(|w| !w.small && !w.valued && !but(self.words.text(w.text)) && !there.iter().any(|o| o.text == w.text))
         };
-        let (mut i, mut j) = (0, 0);
-        pairs.into_iter().chain(std::iter::once((x.len(), y.len()))).any(|(p, q)| {
-            let gap = (x.get(i..p).unwrap_or_default(), y.get(j..q).unwrap_or_default());
-            (i, j) = (p + 1, q + 1);
-            alone(gap.0, y) && alone(gap.1, x)
-        })
+        gaps(x, y, &pairs).any(|(here, there)| alone(&x[here], y) && alone(&y[there], x))
     }
 
     /// Whether two claims are the same but for a few words at one place, all of which say something.
@@ -290,14 +285,12 @@ impl Parallels {
         let (Some(x), Some(y), Some(about)) = (self.rows.get(a), self.rows.get(b), self.about.get(a)) else { return false };
         let pairs = beside(x, y);
         let beyond = pairs.iter().filter(|(i, _)| !about.key.contains(&x[*i].text)).count();
-        let (mut i, mut j, mut places) = (0, 0, 0);
-        for (p, q) in pairs.into_iter().chain(std::iter::once((x.len(), y.len()))) {
-            let gap = (x.get(i..p).unwrap_or_default(), y.get(j..q).unwrap_or_default());
-            if gap.0.iter().chain(gap.1).any(|w| w.verb || w.small) || gap.0.is_empty() != gap.1.is_empty() {
+        let mut places = 0;
+        for (here, there) in gaps(x, y, &pairs) {
+            if here.is_empty() != there.is_empty() || x[here.clone()].iter().chain(&y[there]).any(|w| w.verb || w.small) {
                 return false;
             }
-            places += usize::from(!gap.0.is_empty());
-            (i, j) = (p + 1, q + 1);
+            places += usize::from(!here.is_empty());
         }
         places <= 1 && beyond > 1
     }

@@ -1,6 +1,7 @@
 //! Claims as rows of words, laid beside each other: which words two rows have in the same order, and what stands between.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::claim::Look;
 use super::looks::{look_of, number_of, wide_value};
@@ -191,4 +192,15 @@ pub(super) fn beside(a: &[Word], b: &[Word]) -> Vec<(usize, usize)> {
     }
     pairs.reverse();
     pairs
+}
+
+/// What stands between those pairs, and behind the last: places in the one row, and in the other.
+pub(super) fn gaps<'a>(
+    a: &[Word],
+    b: &[Word],
+    pairs: &'a [(usize, usize)],
+) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<'a> {
+    let starts = std::iter::once((0, 0)).chain(pairs.iter().map(|(i, j)| (i + 1, j + 1)));
+    let ends = pairs.iter().copied().chain(std::iter::once((a.len(), b.len())));
+    starts.zip(ends).map(|((i, j), (p, q))| (i..p, j..q))
 }
