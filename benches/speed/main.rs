@@ -79,7 +79,7 @@ fn readers(world: &World, show: &mut dyn FnMut(Figure)) {
             world.forget_caches();
             let took = world.hook(event);
             // What it began in the background shall not be in the way of the next one.
-            world.command(&["reindex", "--update"]);
+            world.catch_up();
             took
         };
         show(world.pair(&format!("{event}, no index"), cold, empty).at_most_ms(8.0));

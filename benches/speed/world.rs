@@ -58,6 +58,13 @@ impl World {
         timed(&mut self.process(arguments), "")
     }
 
+    /// Waits until the index is up to date, whoever is making it; for a large store that takes longer than a command waits.
+    pub fn catch_up(&self) {
+        let up_to_date = || self.process(&["reindex", "--update"]).output().expect("a process").status.success();
+        let tries = 60;
+        assert!((0..tries).any(|_| up_to_date()), "no index after {tries} tries");
+    }
+
     pub fn in_project(&self, arguments: &[&str]) -> Duration {
         self.command(&[&["--project", "bench"], arguments].concat())
     }
