@@ -31,7 +31,8 @@ pub fn serve(desk: &Desk<'_>, input: impl Read + Send + 'static, output: impl Wr
     let (sender, jobs) = mpsc::channel();
     let server = server::Server::new(sender)?;
     let cannot = |what: &str, cause: String| Error::failure(format!("the {what} of the server cannot be started: {cause}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(|e| cannot("runtime", e.to_string()))?;
+    // With time: the protocol gives answers that are under way some seconds when the input ends.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|e| cannot("runtime", e.to_string()))?;
     let protocol = std::thread::Builder::new().name("protocol".to_owned()).spawn(move || {
         runtime.block_on(async {
             // An input that ends before anything was asked is no failure, and nothing else ends the wire early.

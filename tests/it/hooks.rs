@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::{Ran, World, fixture, on_a_full_disk, shared};
+use crate::support::{Ran, World, fixture, on_a_full_disk, ran, shared};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -100,9 +100,7 @@ pub fn feed(mut command: Command, input: &[u8]) -> Ran {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
     // A hook that is switched off may end before it has read anything.
     drop(child.stdin.take().expect("stdin").write_all(input));
-    let output = child.wait_with_output().expect("the program ends");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    ran(child.wait_with_output().expect("the program ends"))
 }
 
 /// Calls a hook with this input, `cwd` filled in.

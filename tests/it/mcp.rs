@@ -7,7 +7,7 @@
 //! behind a word; `lock` takes the lock of the store (true) or gives it back; `full` starts the server on a disk without room; `silent` says that nothing may come for an id; `close` ends the input and wants exit 0.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -74,7 +74,7 @@ impl Talk {
     }
 
     fn spawn(mut command: Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the server starts");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the server starts");
         let output = child.stdout.take().expect("stdout");
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -125,8 +125,12 @@ impl Talk {
     fn close(&mut self) -> Result<(), String> {
         self.input = None;
         while self.hear()? {}
+        let mut said = String::new();
+        let errors = self.child.stderr.take().map(|mut errors| errors.read_to_string(&mut said)).transpose();
+        errors.map_err(|e| e.to_string())?;
         let status = self.child.wait().map_err(|e| e.to_string())?;
-        if status.success() { Ok(()) } else { Err(format!("the server ended with {status}")) }
+        // What a task panics with ends a release build, and is only seen here in a build that unwinds.
+        if status.success() && said.is_empty() { Ok(()) } else { Err(format!("the server ended with {status}: {said}")) }
     }
 }
 

@@ -119,8 +119,12 @@ impl World {
     }
 }
 
-fn ran(output: Output) -> Ran {
+/// What a process printed. No thread or task of it may have panicked, not even one whose panic is caught in a build that unwinds:
+/// a release build ends there.
+pub fn ran(output: Output) -> Ran {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    let panicked = String::from_utf8_lossy(&output.stderr).contains("panicked at");
+    assert!(!panicked, "{}", String::from_utf8_lossy(&output.stderr));
     Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
