@@ -29,6 +29,12 @@ impl Id {
         Self((0..Self::LEN).rev().map(digit).collect())
     }
 
+    /// The 50 bits, so that ids and their bits are in the same order.
+    pub fn bits(&self) -> u64 {
+        let digit = |b: u8| ID_DIGITS.iter().position(|d| *d == b).unwrap_or_default() as u64;
+        self.0.bytes().fold(0, |bits, b| bits << 5 | digit(b))
+    }
+
     /// The ten characters.
     pub fn as_str(&self) -> &str {
         &self.0

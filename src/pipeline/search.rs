@@ -212,8 +212,16 @@ impl Corpus for Indexed<'_> {
         self.index.near(&self.place, term)
     }
 
-    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> Result<bool>) -> Result<Vec<Doc>> {
-        self.index.candidates(&self.place, terms, most, accept)
+    fn having(&self, term: &str) -> Result<Vec<(i64, bool)>> {
+        self.index.having(&self.place, term)
+    }
+
+    fn sort(&self, places: &mut [i64]) -> Result<()> {
+        self.index.sort(&self.place, places)
+    }
+
+    fn docs(&self, places: &[i64]) -> Result<Vec<Doc>> {
+        self.index.docs(&self.place, places)
     }
 
     fn records(&self, docs: &[&Doc]) -> Result<Vec<MemoryRecord>> {

@@ -1,4 +1,4 @@
-//! The two BM25s: the plain one that chooses candidates, as SQLite's FTS5 counts it, and the one for short texts that ranks.
+//! BM25 for short texts.
 
 /// How much rarity counts: above 1 favours the rare words (measured: +2 points of recall at 5).
 const RARITY: f64 = 1.5;
@@ -23,12 +23,4 @@ pub fn saturate(frequency: f64, length: f64, average: f64) -> f64 {
         return 0.0;
     }
     frequency * (K1 + 1.0) / (frequency + K1 * (1.0 - B + B * length / average.max(1.0)))
-}
-
-/// FTS5's `bm25()` for one term, positive: source sqlite.org/fts5.html, "The bm25() function".
-pub fn plain(frequency: f64, length: f64, average: f64, docs: usize, holders: usize) -> f64 {
-    let (n, df) = (docs as f64, holders as f64);
-    let idf = ((n - df + 0.5) / (df + 0.5)).ln();
-    let idf = if idf <= 0.0 { 1e-6 } else { idf };
-    idf * frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * length / average.max(1e-9)))
 }

@@ -78,21 +78,20 @@ impl std::fmt::Display for Gate {
 
 /// The first gate that keeps a memory out by its facts; `None` if it may be shown. What needs the record: [`gate_by_text`].
 pub fn gate(facts: &Facts, options: &SearchOptions) -> Option<Gate> {
-    let lacks = |name: Option<&str>, found: &str| name.is_some_and(|n| n != found);
     if options.hold_back && facts.held {
         return Some(Gate::Held);
     }
     if !options.any_state {
         match (facts.state_on(&options.today), &facts.until) {
             (State::Valid | State::Rejected, _) => {}
-            (State::Lapsed, Some(day)) if facts.state != State::Lapsed.name() => return Some(Gate::Until(day.clone())),
+            (State::Lapsed, Some(day)) if facts.state != State::Lapsed => return Some(Gate::Until(day.clone())),
             (state, _) => return Some(Gate::State(state)),
         }
     }
-    if lacks(options.layer.map(Layer::name), &facts.layer) {
+    if options.layer.is_some_and(|layer| layer != facts.layer) {
         return Some(Gate::Layer);
     }
-    if lacks(options.kind.map(Kind::name), &facts.kind) {
+    if options.kind.is_some_and(|kind| kind != facts.kind) {
         return Some(Gate::Kind);
     }
     if options.since.as_deref().is_some_and(|since| facts.day.as_deref().is_some_and(|day| day < since)) {

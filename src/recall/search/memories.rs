@@ -1,13 +1,14 @@
 //! The ranking of memories: the words of each field, how much of the query is covered, then a little for age and use.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
 
 use super::filter::{gate, gate_by_text};
 use super::query::{Query, Range, terms_per_word};
+use super::words::{Shared, Words};
 use super::{Breakdown, Corpus, Hit, SearchOptions, bm25};
 use crate::error::{Error, Result};
 use crate::model::plan::MemoryRecord;
@@ -25,6 +26,9 @@ pub const CANDIDATES: usize = 200;
 /// Memories to look through for candidates, as far as the rarer words of the query are in so many: what only shares the commoner
 /// ones with it comes in where there are too few others.
 const LOOKED_THROUGH: usize = 1000;
+
+/// What a candidate's word counts that it only has in reason or evidence.
+const BEHIND: f64 = 0.5;
 
 /// What a word weighs in topic, keywords, summary, reason, evidence.
 const WEIGHTS: [f64; FIELDS] = [1.2, 1.5, 1.5, 0.8, 0.6];
@@ -107,8 +111,14 @@ pub fn find_counted(corpora: &[&dyn Corpus], query: &str, options: &SearchOption
         idf: asked.iter().map(|a| a.idf * a.weight).sum(),
         range: query.range(&dated),
     };
+    let forms: Vec<&[String]> = asked.iter().map(|a| a.forms.as_slice()).collect();
+    let words = Words::of(&forms, &query.pairs);
+    let mut shared = Shared::default();
     let scored = candidates.into_iter().zip(days);
-    let scored = scored.filter_map(|((at, doc), day)| Some((at, score(&doc, day, &asked, &query, &scale)?, doc)));
+    let scored = scored.filter_map(|((at, doc), day)| {
+        words.look(&doc, &mut shared);
+        Some((at, score(&doc, day, &asked, &shared, &scale)?, doc))
+    });
     let mut scored: Vec<(usize, Score, Doc)> = scored.collect();
     scored.sort_by(|(_, x, a), (_, y, b)| y.parts.total.total_cmp(&x.parts.total).then_with(|| a.facts.id.cmp(&b.facts.id)));
     let all = scored.len();
@@ -138,32 +148,83 @@ fn rare(asked: &[Asked]) -> Vec<&Asked> {
 /// How many memories of each state.
 pub type Closed = BTreeMap<State, usize>;
 
-/// The memories of each corpus that have one of these words, with the place of the corpus; and those that have one and are
-/// kept out by their state.
+/// The memories of each corpus that have one of these words, with the place of the corpus, the best [`CANDIDATES`] by the rarity of
+/// what they have, then the latest; and those that have one and are kept out by their state.
 fn candidates(corpora: &[&dyn Corpus], asked: &[&Asked], options: &SearchOptions) -> Result<(Vec<(usize, Doc)>, Closed)> {
-    let mut forms: Vec<String> = asked.iter().flat_map(|a| a.forms.iter().cloned()).collect();
-    forms.sort_unstable();
-    forms.dedup();
     let by_text = options.topic.is_some() || options.keyword.is_some();
     let mut candidates = Vec::new();
-    let closed: RefCell<Closed> = RefCell::default();
+    let mut closed = Closed::default();
     let open = SearchOptions { any_state: true, ..options.clone() };
     for (at, corpus) in corpora.iter().enumerate() {
-        let fits = |doc: &Doc| -> Result<bool> {
-            let is_open = gate(&doc.facts, &open).is_none();
-            Ok(is_open && (!by_text || corpus.records(&[doc])?.iter().all(|record| gate_by_text(record, options).is_none())))
-        };
-        let accept = |doc: &Doc| {
-            let fits = fits(doc)?;
-            let shown = fits && gate(&doc.facts, options).is_none();
-            if fits && !shown {
-                *closed.borrow_mut().entry(doc.facts.state_on(&options.today)).or_default() += 1;
+        let mut accept = |doc: &Doc| -> Result<bool> {
+            if gate(&doc.facts, &open).is_some() {
+                return Ok(false);
+            }
+            if by_text && corpus.records(&[doc])?.iter().any(|record| gate_by_text(record, options).is_some()) {
+                return Ok(false);
+            }
+            let shown = gate(&doc.facts, options).is_none();
+            if !shown {
+                *closed.entry(doc.facts.state_on(&options.today)).or_default() += 1;
             }
             Ok(shown)
         };
-        candidates.extend(corpus.candidates(&forms, CANDIDATES, &accept)?.into_iter().map(|doc| (at, doc)));
+        candidates.extend(best(*corpus, asked, &mut accept)?.into_iter().map(|doc| (at, doc)));
     }
-    Ok((candidates, closed.into_inner()))
+    Ok((candidates, closed))
+}
+
+/// The best [`CANDIDATES`] of a corpus that are accepted.
+fn best(corpus: &dyn Corpus, asked: &[&Asked], accept: &mut dyn FnMut(&Doc) -> Result<bool>) -> Result<Vec<Doc>> {
+    let ranked = ranked(corpus, asked)?;
+    let mut groups = ranked.chunk_by(|a, b| a.0 == b.0);
+    let mut found = Vec::new();
+    loop {
+        let wanted = CANDIDATES - found.len();
+        let mut next: Vec<i64> = Vec::new();
+        while let (true, Some(equals)) = (next.len() < wanted, groups.next()) {
+            let mut places: Vec<i64> = equals.iter().map(|(_, place)| *place).collect();
+            // Which of equals comes first matters only where not all of them are looked at.
+            if next.len() + places.len() > wanted {
+                corpus.sort(&mut places)?;
+            }
+            next.extend(places);
+        }
+        if next.is_empty() {
+            return Ok(found);
+        }
+        let mut rest = next.as_slice();
+        while found.len() < CANDIDATES && !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min(CANDIDATES - found.len()));
+            for doc in corpus.docs(now)? {
+                if accept(&doc)? {
+                    found.push(doc);
+                }
+            }
+            rest = later;
+        }
+    }
+}
+
+/// All memories of a corpus that have one of these words, by their places, with what they are worth; the best first.
+fn ranked(corpus: &dyn Corpus, asked: &[&Asked]) -> Result<Vec<(f64, i64)>> {
+    // With the last term that counted: one that is in a memory twice, or in two forms, counts once.
+    let mut worth: HashMap<i64, (usize, f64)> = HashMap::new();
+    for (number, term) in asked.iter().enumerate() {
+        for form in &term.forms {
+            for (place, first) in corpus.having(form)? {
+                let share = term.weight * term.rarity * if first { 1.0 } else { BEHIND };
+                match worth.entry(place) {
+                    Entry::Occupied(mut known) if known.get().0 != number => *known.get_mut() = (number, known.get().1 + share),
+                    Entry::Occupied(_) => {}
+                    Entry::Vacant(new) => drop(new.insert((number, share))),
+                }
+            }
+        }
+    }
+    let mut ranked: Vec<(f64, i64)> = worth.into_iter().map(|(place, (_, worth))| (worth, place)).collect();
+    ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    Ok(ranked)
 }
 
 fn hit(score: &Score, record: MemoryRecord) -> Option<Hit> {
@@ -236,16 +297,12 @@ struct Scale {
     range: Option<Range>,
 }
 
-fn score(doc: &Doc, day: Option<Date>, asked: &[Asked], query: &Query, scale: &Scale) -> Option<Score> {
+fn score(doc: &Doc, day: Option<Date>, asked: &[Asked], shared: &Shared, scale: &Scale) -> Option<Score> {
     let length = doc.length as f64;
-    let fields = doc.fields();
     let mut parts = [0.0; FIELDS];
     let (mut covered, mut strength) = (0.0, 0.0);
-    for term in asked {
-        let counts: [f64; FIELDS] = std::array::from_fn(|f| {
-            let n = fields[f].iter().filter(|t| term.forms.iter().any(|form| form == *t)).count();
-            WEIGHTS[f] * n as f64
-        });
+    for (term, counts) in asked.iter().zip(&shared.counts) {
+        let counts: [f64; FIELDS] = std::array::from_fn(|f| WEIGHTS[f] * f64::from(counts[f]));
         let frequency: f64 = counts.iter().sum();
         if frequency <= 0.0 {
             continue;
@@ -266,11 +323,8 @@ fn score(doc: &Doc, day: Option<Date>, asked: &[Asked], query: &Query, scale: &S
     for part in &mut parts {
         *part *= 1.0 + COVERAGE * coverage;
     }
-    for (a, b) in &query.pairs {
-        let adjacent = |list: &Vec<&str>| list.windows(2).any(|w| matches!(w, [x, y] if x == a && y == b));
-        if let Some(field) = fields.iter().position(adjacent) {
-            parts[field] += PHRASE * scale.unit;
-        }
+    for field in shared.pairs.iter().flatten() {
+        parts[*field] += PHRASE * scale.unit;
     }
     let age = day.zip(scale.newest).map(|(day, newest)| f64::from(days_between(day, newest)));
     let dated = scale.range.zip(day).map_or(0.0, |(range, day)| range.fit(day));

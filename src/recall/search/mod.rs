@@ -10,6 +10,7 @@ mod memories;
 pub mod query;
 pub mod turns;
 mod whole;
+mod words;
 
 pub use filter::{Gate, SearchOptions, gate, gate_by_text};
 pub use memories::{CANDIDATES, Found, find, find_counted, is_match};
@@ -69,8 +70,13 @@ pub trait Corpus {
     fn holders(&self, terms: &[&str]) -> Result<Vec<usize>>;
     /// Terms that are one slip of the finger away from one that nobody holds.
     fn near(&self, term: &str) -> Result<Vec<String>>;
-    /// The best `most` memories that hold one of the terms and are accepted, by plain BM25, then by id.
-    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> Result<bool>) -> Result<Vec<Doc>>;
+    /// The places of the memories that hold a term, and whether in what they say first (topic, keywords, summary). Those that say
+    /// it first come first; a place may come again behind them.
+    fn having(&self, term: &str) -> Result<Vec<(i64, bool)>>;
+    /// Brings places into the order of [`crate::store::index::Facts::when`], the latest first.
+    fn sort(&self, places: &mut [i64]) -> Result<()>;
+    /// The memories at these places, in their order.
+    fn docs(&self, places: &[i64]) -> Result<Vec<Doc>>;
     /// What candidates of its own say in full, in their order.
     fn records(&self, docs: &[&Doc]) -> Result<Vec<MemoryRecord>>;
 }

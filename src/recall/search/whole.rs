@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::memories::{CANDIDATES, find};
-use super::{Corpus, Gate, SearchOptions, bm25, gate, gate_by_text};
+use super::{Corpus, Gate, SearchOptions, gate, gate_by_text};
 use crate::error::{Error, Result};
 use crate::model::Id;
 use crate::model::plan::MemoryRecord;
@@ -16,7 +16,8 @@ pub struct Whole {
     docs: Vec<Doc>,
     records: Vec<MemoryRecord>,
     length: usize,
-    holders: BTreeMap<String, usize>,
+    /// By term: the places of those that hold it, and whether in what they say first.
+    holders: BTreeMap<String, Vec<(i64, bool)>>,
 }
 
 impl Whole {
@@ -24,22 +25,23 @@ impl Whole {
     pub fn of(snapshot: &Snapshot) -> Self {
         let (records, held): (Vec<MemoryRecord>, Vec<bool>) = index::records(snapshot).unzip();
         let docs: Vec<Doc> = records.iter().zip(held).zip(0..).map(|((record, held), place)| Doc::of(record, held, place)).collect();
-        let mut holders: BTreeMap<String, usize> = BTreeMap::new();
+        let mut holders: BTreeMap<String, Vec<(i64, bool)>> = BTreeMap::new();
         for doc in &docs {
-            let mut terms: Vec<&str> = doc.all_terms().collect();
-            terms.sort_unstable();
-            terms.dedup();
-            for term in terms {
+            for (term, first) in doc.vocabulary() {
                 match holders.get_mut(term) {
-                    Some(n) => *n += 1,
-                    None => {
-                        holders.insert(term.to_owned(), 1);
-                    }
+                    Some(places) => places.push((doc.place, first)),
+                    None => drop(holders.insert(term.to_owned(), vec![(doc.place, first)])),
                 }
             }
         }
         Self { length: docs.iter().map(|d| d.length).sum(), docs, records, holders }
     }
+}
+
+/// What is at a place.
+fn at<T>(all: &[T], place: i64) -> Result<&T> {
+    let found = usize::try_from(place).ok().and_then(|place| all.get(place));
+    found.ok_or_else(|| Error::failure(format!("memory {place} of the project is not there")))
 }
 
 impl Corpus for Whole {
@@ -48,7 +50,7 @@ impl Corpus for Whole {
     }
 
     fn holders(&self, terms: &[&str]) -> Result<Vec<usize>> {
-        Ok(terms.iter().map(|term| self.holders.get(*term).copied().unwrap_or(0)).collect())
+        Ok(terms.iter().map(|term| self.holders.get(*term).map_or(0, Vec::len)).collect())
     }
 
     fn near(&self, term: &str) -> Result<Vec<String>> {
@@ -57,37 +59,21 @@ impl Corpus for Whole {
         Ok(near::nearest(term, from.take_while(|t| t.starts_with(&first))))
     }
 
-    fn candidates(&self, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> Result<bool>) -> Result<Vec<Doc>> {
-        let average = self.length as f64 / self.docs.len().max(1) as f64;
-        let mut ranked: Vec<(f64, &Doc)> = Vec::new();
-        for doc in &self.docs {
-            let count = |term: &String| doc.all_terms().filter(|t| t == term).count() as f64;
-            let length = doc.length as f64;
-            let mut score = 0.0;
-            for term in terms {
-                let frequency = count(term);
-                if frequency > 0.0 {
-                    let holders = self.holders.get(term).copied().unwrap_or(0);
-                    score += bm25::plain(frequency, length, average, self.docs.len(), holders);
-                }
-            }
-            if score > 0.0 {
-                ranked.push(((score * 1e6).round(), doc));
-            }
-        }
-        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.facts.id.cmp(&b.1.facts.id)));
-        let mut found = Vec::new();
-        for (_, doc) in ranked {
-            if found.len() < most && accept(doc)? {
-                found.push(doc.clone());
-            }
-        }
-        Ok(found)
+    fn having(&self, term: &str) -> Result<Vec<(i64, bool)>> {
+        Ok(self.holders.get(term).cloned().unwrap_or_default())
+    }
+
+    fn sort(&self, places: &mut [i64]) -> Result<()> {
+        places.sort_by_cached_key(|place| std::cmp::Reverse(at(&self.docs, *place).map(|doc| doc.facts.when()).unwrap_or_default()));
+        Ok(())
+    }
+
+    fn docs(&self, places: &[i64]) -> Result<Vec<Doc>> {
+        places.iter().map(|place| at(&self.docs, *place).cloned()).collect()
     }
 
     fn records(&self, docs: &[&Doc]) -> Result<Vec<MemoryRecord>> {
-        let record = |doc: &&Doc| usize::try_from(doc.place).ok().and_then(|place| self.records.get(place)).cloned();
-        docs.iter().map(|doc| record(doc).ok_or_else(|| Error::failure(format!("{} is not in memory", doc.facts.id)))).collect()
+        docs.iter().map(|doc| at(&self.records, doc.place).cloned()).collect()
     }
 }
 
@@ -137,7 +123,7 @@ pub fn why_not(snapshots: &[&Snapshot], id: &Id, query: &str, options: &SearchOp
     match hits.iter().position(|h| h.id == *id) {
         Some(at) if at < options.limit => WhyNot::Shown(at + 1),
         Some(at) => WhyNot::BelowLimit(at + 1, options.limit),
-        None if asked.iter().any(|(t, _)| doc.all_terms().any(|d| d == t)) => WhyNot::Crowded(CANDIDATES),
+        None if asked.iter().any(|(t, _)| doc.vocabulary().iter().any(|(term, _)| term == t)) => WhyNot::Crowded(CANDIDATES),
         None => WhyNot::NoSharedWord(asked.into_iter().map(|(t, _)| t).collect()),
     }
 }

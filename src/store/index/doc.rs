@@ -3,32 +3,35 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::State;
 use crate::model::plan::MemoryRecord;
+use crate::model::{Id, Kind, Layer, State};
 use crate::store::{Entry, Snapshot};
 use crate::text::terms;
 
 /// How many fields are searched.
 pub const FIELDS: usize = 5;
 
+/// So many of them are what a memory says first; what stands behind gives reasons and proof.
+const FIRST: usize = 3;
+
 /// Their names, in the order of [`Doc::fields`].
 pub const FIELD_NAMES: [&str; FIELDS] = ["topic", "keywords", "summary", "reason", "evidence"];
 
 /// What counts of a memory besides its words.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// Its id.
     pub id: String,
     /// Appeared or changed outside, and its owner has not adopted it (matters with `trust_hand_edits = false`).
     pub held: bool,
-    /// Name of its state.
-    pub state: String,
-    /// `YYYY-MM-DD`: the last day on which it holds.
+    /// As stored; what it is on a day: [`Facts::state_on`].
+    pub state: State,
+    /// `YYYY-MM-DD`: the last day on which it holds. One line.
     pub until: Option<String>,
-    /// Name of its layer.
-    pub layer: String,
-    /// Name of its kind.
-    pub kind: String,
+    /// The layer it is in.
+    pub layer: Layer,
+    /// What it says.
+    pub kind: Kind,
     /// `YYYY-MM-DD`: when it was noted.
     pub day: Option<String>,
     /// Times used or confirmed.
@@ -38,17 +41,24 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// A number that is the higher the later it was noted, then by id: 13 bits for the days since 2015, 50 for the id.
+    pub fn when(&self) -> i64 {
+        let from = jiff::civil::date(2015, 1, 1);
+        let day = self.day.as_deref().and_then(|day| day.parse::<jiff::civil::Date>().ok());
+        let days = day.and_then(|day| from.until(day).ok()).map_or(0, |span| i64::from(span.get_days()).clamp(0, (1 << 13) - 1));
+        days << 50 | Id::parse(&self.id).map_or(0, |id| id.bits().cast_signed())
+    }
+
     /// Its state on a day.
     pub fn state_on(&self, day: &str) -> State {
-        let state = State::ALL.iter().find(|state| state.name() == self.state);
-        state.map_or(State::Valid, |state| state.on(self.until.as_deref(), day))
+        self.state.on(self.until.as_deref(), day)
     }
 }
 
 /// One memory, ready to be searched.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Doc {
-    /// Where its corpus keeps the record.
+    /// Where its corpus keeps it.
     pub place: i64,
     /// All but the words.
     pub facts: Facts,
@@ -72,10 +82,10 @@ impl Facts {
         Self {
             id: record.id.clone(),
             held,
-            state: record.state.clone(),
-            until: record.until_date.clone(),
-            layer: record.layer.clone(),
-            kind: record.kind.clone(),
+            state: named(State::ALL, State::name, &record.state).unwrap_or(State::Valid),
+            until: record.until_date.as_ref().map(|day| day.replace(char::is_control, " ")),
+            layer: named(Layer::ALL, Layer::name, &record.layer).unwrap_or(Layer::Working),
+            kind: named(Kind::ALL, Kind::name, &record.kind).unwrap_or(Kind::Fact),
             day: day_of(record).map(str::to_owned),
             hits: record.hits,
             confidence: record.confidence,
@@ -98,20 +108,72 @@ impl Doc {
         Self { place, facts: Facts::of(record, held), terms: fields.map(|field| field.join(" ")).join("\n"), length }
     }
 
-    /// Terms of each field. `reason` also has what was turned down and how to apply.
-    pub fn fields(&self) -> [Vec<&str>; FIELDS] {
-        let mut lines = self.terms.split('\n');
-        std::array::from_fn(|_| words(lines.next().unwrap_or_default()).collect())
+    /// The terms of what it says first (topic, keywords, summary), and of what stands behind that.
+    pub(super) fn halves(&self) -> (&str, &str) {
+        let third = self.terms.match_indices('\n').nth(FIRST - 1);
+        third.map_or((self.terms.as_str(), ""), |(at, _)| self.terms.split_at(at))
     }
 
-    /// The terms of all fields.
-    pub fn all_terms(&self) -> impl Iterator<Item = &str> {
-        self.terms.split('\n').flat_map(words)
+    /// The terms of all fields, each once, sorted, and whether it is in what the memory says first.
+    pub fn vocabulary(&self) -> Vec<(&str, bool)> {
+        let fields = self.fields().enumerate();
+        let mut terms: Vec<(&str, bool)> = fields.flat_map(|(at, field)| field.map(move |term| (term, at < FIRST))).collect();
+        terms.sort_unstable_by(|a, b| a.0.cmp(b.0).then(b.1.cmp(&a.1)));
+        terms.dedup_by_key(|(term, _)| *term);
+        terms
+    }
+
+    /// Terms of each field. `reason` also has what was turned down and how to apply.
+    pub fn fields(&self) -> impl Iterator<Item = impl Iterator<Item = &str>> {
+        self.terms.split('\n').map(words)
+    }
+
+    /// As the index keeps it: a line of facts, then a line of terms for each field.
+    pub(super) fn to_row(&self) -> String {
+        let Facts { id, held, state, until, layer, kind, day, hits, confidence } = &self.facts;
+        let (held, length) = (u8::from(*held), self.length);
+        let confidence = confidence.map_or_else(|| NONE.to_owned(), |c| c.to_string());
+        let [day, until] = [day, until].map(|text| text.as_deref().unwrap_or(NONE));
+        format!("{id} {held} {state} {layer} {kind} {hits} {length} {confidence} {day} {until}\n{}", self.terms)
+    }
+
+    /// The opposite of [`Doc::to_row`]; `None` if it is no such row.
+    pub(super) fn of_row(place: i64, row: &str) -> Option<Self> {
+        let (facts, terms) = row.split_once('\n')?;
+        let mut parts = facts.splitn(10, ' ');
+        let mut next = || parts.next();
+        let some = |text: &str| (text != NONE).then(|| text.to_owned());
+        let (id, held) = (next()?.to_owned(), next()? == "1");
+        let state = named(State::ALL, State::name, next()?)?;
+        let layer = named(Layer::ALL, Layer::name, next()?)?;
+        let kind = named(Kind::ALL, Kind::name, next()?)?;
+        let (hits, length) = (next()?.parse().ok()?, next()?.parse().ok()?);
+        let confidence = match next()? {
+            NONE => None,
+            figure => Some(figure.parse().ok()?),
+        };
+        let (day, until) = (some(next()?), some(next()?));
+        let facts = Facts { id, held, state, until, layer, kind, day, hits, confidence };
+        Some(Self { place, facts, terms: terms.to_owned(), length })
     }
 }
 
+/// Stands in a row for what is not there.
+const NONE: &str = "-";
+
+fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, text: &str) -> Option<T> {
+    all.iter().copied().find(|value| name(*value) == text)
+}
+
 fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(' ').filter(|word| !word.is_empty())
+    // By bytes: a search takes hundreds of lines apart.
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let end = rest.bytes().position(|b| b == b' ').unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(end);
+        rest = behind.get(1..).unwrap_or_default();
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 /// The day a memory was noted: when it was made, else that of its session.

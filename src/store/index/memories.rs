@@ -1,8 +1,8 @@
 //! The memories in the index: one FTS5 table per project, so that counts of words are those of the project.
 //!
-//! Terms come analysed (`text::terms`); FTS5 only splits them at blanks, and keeps no text. `doc` has what ranking weighs, small
-//! and together; `record` has what is shown, as JSON, so that a search reads no Markdown. Checksums show damage that SQLite
-//! does not see.
+//! Terms come analysed (`text::terms`); FTS5 only splits them at blanks, and keeps which memories have them, no text and no
+//! places in it. `term` counts those memories, `doc` has what ranking weighs, `record` what is shown, as JSON, so that a search
+//! reads no Markdown. Checksums show damage that SQLite does not see.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::db::{self, Db, failed};
-use super::doc::{Doc, Facts};
+use super::doc::Doc;
 use super::near;
 use super::stamps::{Look, Stamps};
 use crate::error::{Error, Result};
@@ -154,7 +154,7 @@ impl Index {
     /// In how many memories of a project each of these terms is.
     pub fn holders(&self, place: &Place, terms: &[&str]) -> Result<Vec<usize>> {
         let read = || -> rusqlite::Result<Vec<usize>> {
-            let mut count = self.sql().prepare(&format!("SELECT doc FROM vocab_{} WHERE term = ?1", place.key))?;
+            let mut count = self.sql().prepare(&format!("SELECT docs FROM term_{} WHERE term = ?1", place.key))?;
             let count = |term| count.query_row([term], |r| r.get::<_, i64>(0)).optional().map(|n| n.unwrap_or(0) as usize);
             terms.iter().map(count).collect()
         };
@@ -168,7 +168,7 @@ impl Index {
         }
         let first: String = term.chars().take(1).collect();
         let read = || -> rusqlite::Result<Vec<String>> {
-            let sql = format!("SELECT term FROM vocab_{} WHERE term >= ?1 AND term < ?2", place.key);
+            let sql = format!("SELECT term FROM term_{} WHERE term >= ?1 AND term < ?2", place.key);
             let mut found = self.sql().prepare(&sql)?;
             found.query_map([&first, &format!("{first}\u{10ffff}")], |r| r.get(0))?.collect()
         };
@@ -176,40 +176,43 @@ impl Index {
         Ok(near::nearest(term, terms.iter().map(String::as_str)))
     }
 
-    /// The best `most` memories that hold one of the terms and are accepted, by BM25, then by id.
+    /// The places of the memories that hold a term: of those that say it first with `true`, then of those that say it behind.
+    pub fn having(&self, place: &Place, term: &str) -> Result<Vec<(i64, bool)>> {
+        let key = place.key;
+        let read = || -> rusqlite::Result<Vec<(i64, bool)>> {
+            let mut matches = self.sql().prepare(&format!("SELECT rowid FROM words_{key} WHERE words_{key} MATCH ?1"))?;
+            let mut found = Vec::new();
+            for (column, first) in [("said", true), ("behind", false)] {
+                let rows = matches.query_map([format!("{column} : \"{term}\"")], |r| Ok((r.get(0)?, first)))?;
+                for row in rows {
+                    found.push(row?);
+                }
+            }
+            Ok(found)
+        };
+        read().map_err(|e| failed(&e))
+    }
+
+    /// Brings places into the order in which their memories were noted, the latest first.
+    pub fn sort(&self, place: &Place, places: &mut [i64]) -> Result<()> {
+        let mut noted = self.sql().prepare(&format!("SELECT noted FROM doc_{} WHERE n = ?1", place.key)).map_err(|e| failed(&e))?;
+        let mut dated = Vec::new();
+        for n in places.iter() {
+            dated.push((noted.query_row([n], |r| r.get::<_, i64>(0)).map_err(|e| failed(&e))?, *n));
+        }
+        dated.sort_unstable_by(|a, b| b.cmp(a));
+        places.iter_mut().zip(dated).for_each(|(place, (_, n))| *place = n);
+        Ok(())
+    }
+
+    /// The memories at these places, in their order.
     ///
     /// # Errors
     /// If the index cannot be read, or a row is not what was written.
-    pub fn candidates(&self, place: &Place, terms: &[String], most: usize, accept: &dyn Fn(&Doc) -> Result<bool>) -> Result<Vec<Doc>> {
-        let key = place.key;
-        let asked: Vec<String> = terms.iter().map(|t| format!("\"{t}\"")).collect();
-        let read = || -> rusqlite::Result<Vec<(i64, i64)>> {
-            let sql = format!("SELECT bm25(words_{key}), rowid FROM words_{key} WHERE words_{key} MATCH ?1");
-            let mut matches = self.sql().prepare(&sql)?;
-            let score = |r: &rusqlite::Row<'_>| Ok(((r.get::<_, f64>(0)? * 1e6).round() as i64, r.get(1)?));
-            matches.query_map([asked.join(" OR ")], score)?.collect()
-        };
-        let mut ranked = read().map_err(|e| failed(&e))?;
-        ranked.sort_unstable();
-        let sql = format!("SELECT {} FROM doc_{key} WHERE n = ?1", Row::COLUMNS);
-        let mut load = self.sql().prepare(&sql).map_err(|e| failed(&e))?;
-        let mut found: Vec<Doc> = Vec::new();
-        for group in ranked.chunk_by(|a, b| a.0 == b.0) {
-            let mut same = Vec::new();
-            for (_, n) in group {
-                let doc = load.query_row([n], Row::of).map_err(|e| failed(&e))?.doc()?;
-                if accept(&doc)? {
-                    same.push(doc);
-                }
-            }
-            same.sort_by(|a, b| a.facts.id.cmp(&b.facts.id));
-            found.extend(same);
-            if found.len() >= most {
-                break;
-            }
-        }
-        found.truncate(most);
-        Ok(found)
+    pub fn docs(&self, place: &Place, places: &[i64]) -> Result<Vec<Doc>> {
+        let mut load = self.sql().prepare(&format!("SELECT row, whole FROM doc_{} WHERE n = ?1", place.key)).map_err(|e| failed(&e))?;
+        let doc = |n: &i64| load.query_row([n], |r| Ok(doc_of(*n, r.get_ref(0)?.as_str()?, r.get(1)?))).map_err(|e| failed(&e))?;
+        places.iter().map(doc).collect()
     }
 
     /// What candidates say in full.
@@ -234,46 +237,9 @@ pub(super) fn damaged() -> Error {
     Error::failure("the search index is damaged").hint("`claude-mem reindex` makes it anew")
 }
 
-/// A row of `doc`, with the checksums of its two halves.
-pub(super) struct Row {
-    pub(super) doc: Doc,
-    facts: i64,
-    pub(super) words: i64,
-}
-
-impl Row {
-    pub(super) const COLUMNS: &str = "n, id, held, state, until, layer, kind, day, hits, confidence, length, terms, facts, words";
-
-    pub(super) fn of(r: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-        let facts = Facts {
-            id: r.get(1)?,
-            held: r.get(2)?,
-            state: r.get(3)?,
-            until: r.get(4)?,
-            layer: r.get(5)?,
-            kind: r.get(6)?,
-            day: r.get(7)?,
-            hits: r.get::<_, i64>(8)? as u64,
-            confidence: r.get(9)?,
-        };
-        let doc = Doc { place: r.get(0)?, facts, length: r.get::<_, i64>(10)? as usize, terms: r.get(11)? };
-        Ok(Self { doc, facts: r.get(12)?, words: r.get(13)? })
-    }
-
-    /// What was written, or an error if it is not that.
-    pub(super) fn doc(self) -> Result<Doc> {
-        let is_whole = sum_of_facts(&self.doc.facts) == self.facts && sum_of_words(&self.doc) == self.words;
-        if is_whole { Ok(self.doc) } else { Err(damaged()) }
-    }
-}
-
-pub(super) fn sum_of_facts(facts: &Facts) -> i64 {
-    let Facts { id, held, state, until, layer, kind, day, hits, confidence } = facts;
-    sum_of(&(id, held, state, until, layer, kind, day, hits, confidence.map(f64::to_bits)))
-}
-
-pub(super) fn sum_of_words(doc: &Doc) -> i64 {
-    sum_of(&(doc.length, &doc.terms))
+/// What was written, or an error if it is not that.
+pub(super) fn doc_of(n: i64, row: &str, whole: i64) -> Result<Doc> {
+    Doc::of_row(n, row).filter(|_| sum_of(&row) == whole).ok_or_else(damaged)
 }
 
 /// A checksum against damage, not against people.

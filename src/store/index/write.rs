@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::db::failed;
 use super::doc::{Doc, records};
-use super::memories::{self, Index, Refreshed, sum_of, sum_of_facts, sum_of_words, to_json};
+use super::memories::{self, Index, Refreshed, sum_of, to_json};
 use super::stamps::Stamps;
 use crate::error::Result;
 use crate::model::Id;
@@ -49,7 +49,7 @@ impl Index {
             let all: Vec<(i64, String)> = all.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
             for (key, _) in all.iter().filter(|(_, name)| is_gone(name)) {
                 self.sql().execute_batch(&format!(
-                    "BEGIN IMMEDIATE; DROP TABLE IF EXISTS vocab_{key}; DROP TABLE IF EXISTS words_{key}; \
+                    "BEGIN IMMEDIATE; DROP TABLE IF EXISTS term_{key}; DROP TABLE IF EXISTS words_{key}; \
                      DROP TABLE IF EXISTS doc_{key}; DROP TABLE IF EXISTS record_{key}; DELETE FROM project WHERE key = {key}; COMMIT"
                 ))?;
             }
@@ -151,14 +151,13 @@ fn said(record: &MemoryRecord) -> Result<Map<String, Value>> {
 struct Old {
     n: i64,
     sum: i64,
-    words: i64,
 }
 
 impl Old {
-    const COLUMNS: &str = "n, sum, words, id";
+    const COLUMNS: &str = "n, sum, id";
 
     fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { n: row.get(0)?, sum: row.get(1)?, words: row.get(2)? })
+        Ok(Self { n: row.get(0)?, sum: row.get(1)? })
     }
 }
 
@@ -169,6 +168,8 @@ struct Table<'a> {
     /// By how much memories and terms in all have grown.
     docs: i64,
     length: i64,
+    /// By term: how many more memories have it.
+    holders: BTreeMap<String, i64>,
 }
 
 impl<'a> Table<'a> {
@@ -177,14 +178,13 @@ impl<'a> Table<'a> {
         let key: i64 = sql.query_row("SELECT key FROM project WHERE name = ?1", [project], |r| r.get(0))?;
         sql.execute_batch(&format!(
             "CREATE TABLE IF NOT EXISTS doc_{key} (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sum INTEGER NOT NULL, \
-             facts INTEGER NOT NULL, words INTEGER NOT NULL, held INTEGER NOT NULL, state TEXT NOT NULL, until TEXT, \
-             layer TEXT NOT NULL, kind TEXT NOT NULL, day TEXT, hits INTEGER NOT NULL, confidence REAL, length INTEGER NOT NULL, \
-             terms TEXT NOT NULL); \
+             noted INTEGER NOT NULL, whole INTEGER NOT NULL, row TEXT NOT NULL); \
              CREATE TABLE IF NOT EXISTS record_{key} (n INTEGER PRIMARY KEY, record TEXT NOT NULL); \
-             CREATE VIRTUAL TABLE IF NOT EXISTS words_{key} USING fts5(terms, content = '', tokenize = \"ascii tokenchars '.+#'\"); \
-             CREATE VIRTUAL TABLE IF NOT EXISTS vocab_{key} USING fts5vocab(words_{key}, 'row')"
+             CREATE TABLE IF NOT EXISTS term_{key} (term TEXT PRIMARY KEY, docs INTEGER NOT NULL) WITHOUT ROWID; \
+             CREATE VIRTUAL TABLE IF NOT EXISTS words_{key} USING fts5(said, behind, content = '', detail = column, columnsize = 0, \
+             tokenize = \"ascii tokenchars '.+#'\")"
         ))?;
-        Ok(Self { sql, key, docs: 0, length: 0 })
+        Ok(Self { sql, key, docs: 0, length: 0, holders: BTreeMap::new() })
     }
 
     fn all(&self) -> rusqlite::Result<BTreeMap<String, Old>> {
@@ -199,86 +199,90 @@ impl<'a> Table<'a> {
 
     /// A memory as it is there, for FTS5 must be told what to forget.
     fn row(&self, n: i64) -> rusqlite::Result<Doc> {
-        let sql = format!("SELECT {} FROM doc_{} WHERE n = ?1", memories::Row::COLUMNS, self.key);
-        let row = self.sql.prepare(&sql)?.query_row([n], memories::Row::of)?;
-        row.doc().map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error)))
+        let mut row = self.sql.prepare(&format!("SELECT row, whole FROM doc_{} WHERE n = ?1", self.key))?;
+        let doc = row.query_row([n], |r| Ok(memories::doc_of(n, r.get_ref(0)?.as_str()?, r.get(1)?)))?;
+        doc.map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error)))
     }
 
     /// Writes memories, each in the place of what is there of it. Records first, then words: whatever is written to another
     /// table in between makes FTS5 write out what it has gathered so far, which costs most of the time.
     fn put(&mut self, rows: Vec<(Option<Old>, New)>) -> rusqlite::Result<()> {
         let key = self.key;
-        let mut keep = self.sql.prepare(&format!(
-            "INSERT OR REPLACE INTO doc_{key} (n, id, sum, facts, words, held, state, until, layer, kind, day, hits, confidence, length, \
-             terms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
-        ))?;
-        let mut reworded = Vec::new();
-        let mut said = Vec::new();
+        let mut keep = self
+            .sql
+            .prepare(&format!("INSERT OR REPLACE INTO doc_{key} (n, id, sum, noted, whole, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"))?;
+        let (mut reworded, mut said) = (Vec::new(), Vec::new());
         for (old, New { record, held, json, sum }) in rows {
-            let doc = Doc::of(&record, held, 0);
-            let facts = &doc.facts;
-            let (n, words) = (old.as_ref().map(|old| old.n), sum_of_words(&doc));
-            let before = old.filter(|old| old.words != words).map(|old| self.row(old.n)).transpose()?;
-            let is_reworded = n.is_none() || before.is_some();
-            keep.execute(params![
-                n,
-                facts.id,
-                sum,
-                sum_of_facts(facts),
-                words,
-                held,
-                facts.state,
-                facts.until,
-                facts.layer,
-                facts.kind,
-                facts.day,
-                facts.hits as i64,
-                facts.confidence,
-                doc.length as i64,
-                doc.terms
-            ])?;
-            let n = n.unwrap_or_else(|| self.sql.last_insert_rowid());
-            said.push((n, json));
-            if is_reworded {
-                self.docs += i64::from(before.is_none());
-                self.length += doc.length as i64 - before.as_ref().map_or(0, |before| before.length as i64);
-                reworded.push((n, before, doc.terms));
+            let mut doc = Doc::of(&record, held, 0);
+            let before = old.map(|old| self.row(old.n)).transpose()?;
+            let (n, row) = (before.as_ref().map(|before| before.place), doc.to_row());
+            keep.execute(params![n, doc.facts.id, sum, doc.facts.when(), sum_of(&row.as_str()), row])?;
+            doc.place = n.unwrap_or_else(|| self.sql.last_insert_rowid());
+            said.push((doc.place, json));
+            if before.as_ref().is_none_or(|before| before.terms != doc.terms) {
+                reworded.push((before, doc));
             }
         }
         let mut keep = self.sql.prepare(&format!("INSERT OR REPLACE INTO record_{key} (n, record) VALUES (?1, ?2)"))?;
         for (n, json) in said {
             keep.execute(params![n, json])?;
         }
-        let mut insert = self.sql.prepare(&format!("INSERT INTO words_{key} (rowid, terms) VALUES (?1, ?2)"))?;
-        for (n, before, terms) in reworded {
+        let mut insert = self.sql.prepare(&format!("INSERT INTO words_{key} (rowid, said, behind) VALUES (?1, ?2, ?3)"))?;
+        for (before, doc) in reworded {
             if let Some(before) = before {
-                self.unsay(n, &before.terms)?;
+                self.unsay(&before)?;
             }
-            insert.execute(params![n, terms])?;
+            let (said, behind) = doc.halves();
+            insert.execute(params![doc.place, said, behind])?;
+            self.count(&doc, 1);
         }
         Ok(())
     }
 
-    /// Takes terms out of FTS5.
-    fn unsay(&self, n: i64, terms: &str) -> rusqlite::Result<()> {
+    /// Takes the terms of a memory out of FTS5.
+    fn unsay(&mut self, doc: &Doc) -> rusqlite::Result<()> {
         let key = self.key;
-        let mut forget = self.sql.prepare(&format!("INSERT INTO words_{key} (words_{key}, rowid, terms) VALUES ('delete', ?1, ?2)"))?;
-        forget.execute(params![n, terms]).map(drop)
+        let mut forget =
+            self.sql.prepare(&format!("INSERT INTO words_{key} (words_{key}, rowid, said, behind) VALUES ('delete', ?1, ?2, ?3)"))?;
+        let (said, behind) = doc.halves();
+        forget.execute(params![doc.place, said, behind])?;
+        self.count(doc, -1);
+        Ok(())
+    }
+
+    fn count(&mut self, doc: &Doc, by: i64) {
+        self.docs += by;
+        self.length += by * doc.length as i64;
+        for (term, _) in doc.vocabulary() {
+            match self.holders.get_mut(term) {
+                Some(count) => *count += by,
+                None => drop(self.holders.insert(term.to_owned(), by)),
+            }
+        }
     }
 
     fn take_out(&mut self, old: &Old) -> rusqlite::Result<()> {
         let doc = self.row(old.n)?;
-        self.unsay(old.n, &doc.terms)?;
+        self.unsay(&doc)?;
         for table in ["doc", "record"] {
             self.sql.execute(&format!("DELETE FROM {table}_{} WHERE n = ?1", self.key), [old.n])?;
         }
-        self.docs -= 1;
-        self.length -= doc.length as i64;
         Ok(())
     }
 
     /// Writes down what the rows are now.
     fn close(&self, stamps: &str) -> rusqlite::Result<()> {
+        let key = self.key;
+        let mut add = self.sql.prepare(&format!(
+            "INSERT INTO term_{key} (term, docs) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET docs = docs + excluded.docs"
+        ))?;
+        let mut forget = self.sql.prepare(&format!("DELETE FROM term_{key} WHERE term = ?1 AND docs = 0"))?;
+        for (term, by) in self.holders.iter().filter(|(_, by)| **by != 0) {
+            add.execute(params![term, by])?;
+            if *by < 0 {
+                forget.execute([term])?;
+            }
+        }
         let close = "UPDATE project SET stamps = ?2, docs = docs + ?3, length = length + ?4 WHERE key = ?1";
         self.sql.execute(close, params![self.key, stamps, self.docs, self.length]).map(drop)
     }
