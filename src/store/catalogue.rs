@@ -1,10 +1,14 @@
 //! `index.json`: what Markdown does not hold. Types and their JSON; reading and writing is the store's.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::journal::sha256;
+pub use super::rows::Rows;
 use crate::model::Id;
 pub use crate::model::plan::Tombstone;
 use crate::model::plan::{ReviewItem, SessionRecord};
@@ -25,9 +29,9 @@ pub struct Catalogue {
     /// Conversations read, oldest first.
     pub sessions: Vec<SessionRecord>,
     /// By memory id: use and place.
-    pub memories: BTreeMap<String, MemoryUse>,
+    pub memories: Rows<MemoryUse>,
     /// Keyword to ids.
-    pub keywords: BTreeMap<String, Vec<Id>>,
+    pub keywords: Rows<Vec<Id>>,
     /// Pairs that disagree.
     pub conflicts: Vec<ConflictRecord>,
     /// What a person rejected.
@@ -37,6 +41,9 @@ pub struct Catalogue {
     /// Stable names of proposals that `refine` does not make again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub declined: Vec<String>,
+    /// The checksum at the end of the file; [`Catalogue::read`] has looked at it.
+    #[serde(skip_serializing)]
+    pub sum: IgnoredAny,
     /// Unknown keys of this version, kept.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -174,7 +181,8 @@ impl Head {
 impl Catalogue {
     /// Whether it knows of nothing but whose it is.
     pub fn is_blank(&self) -> bool {
-        let Self { version: _, project: _, files, sessions, memories, keywords, conflicts, tombstones, review, declined, extra } = self;
+        let Self { version: _, project: _, files, sessions, memories, keywords, conflicts, tombstones, review, declined, sum: _, extra } =
+            self;
         files.is_empty()
             && sessions.is_empty()
             && memories.is_empty()
@@ -197,18 +205,68 @@ impl Catalogue {
         }
     }
 
-    /// Lets no keyword lead to these memories any more.
-    pub fn unlink(&mut self, gone: &BTreeSet<&str>) {
-        if gone.is_empty() {
-            return;
-        }
-        self.keywords.retain(|_, ids| {
-            ids.retain(|id| !gone.contains(id.as_str()));
-            !ids.is_empty()
-        });
+    /// The keywords that lead to a memory.
+    pub fn keywords_of(&self, id: &Id) -> Vec<String> {
+        let leading = self.keywords.such(|json| json.contains(id.as_str())).filter(|(_, ids)| ids.contains(id));
+        leading.map(|(keyword, _)| keyword.to_owned()).collect()
     }
 
-    /// As JSON with one line for each session, memory, keyword and so on, so that a person can read it and `diff` is short.
+    /// Lets no keyword lead to these memories any more.
+    pub fn unlink(&mut self, gone: &BTreeSet<&str>) {
+        let is_gone = |id: &Id| gone.contains(id.as_str());
+        // To look for many ids in a text takes longer than to read it.
+        let concerns = |json: &str| gone.len() > 8 || gone.iter().any(|id| json.contains(id));
+        let found = self.keywords.such(concerns).filter(|(_, ids)| ids.iter().any(is_gone));
+        let found: Vec<String> = found.map(|(keyword, _)| keyword.to_owned()).collect();
+        for keyword in found {
+            let Some(ids) = self.keywords.get_mut(&keyword) else { continue };
+            ids.retain(|id| !is_gone(id));
+            if ids.is_empty() {
+                self.keywords.remove(&keyword);
+            }
+        }
+    }
+
+    /// Memories added or changed by hand that their owner has not looked at.
+    pub fn held(&self) -> impl Iterator<Item = (&str, &MemoryUse)> {
+        self.memories.such(|json| json.contains("\"held\":true")).filter(|(_, known)| known.held)
+    }
+
+    /// Reads what [`Catalogue::to_json`] wrote. Where the checksum says that nobody has changed it since, the rows of memories and
+    /// keywords are read only when they are asked for.
+    ///
+    /// # Errors
+    /// What `serde_json` says.
+    pub fn read(bytes: &[u8]) -> serde_json::Result<Self> {
+        std::str::from_utf8(bytes).ok().and_then(Self::read_lines).map_or_else(|| serde_json::from_slice(bytes), Ok)
+    }
+
+    fn read_lines(text: &str) -> Option<Self> {
+        let (body, end) = text.rsplit_once(SUM)?;
+        if end.strip_suffix(END)? != sum(body) {
+            return None;
+        }
+        let text: Arc<str> = Arc::from(body);
+        let mut rest = String::new();
+        let mut at = 0;
+        // No value of ours has a line end, so these are the sections themselves.
+        let mut section = |begin: &str, end: &str| {
+            let from = at + text.get(at..)?.find(begin)? + begin.len();
+            let to = from + text.get(from..)?.find(end)?;
+            rest.push_str(text.get(at..from)?);
+            at = to;
+            Some(from..to)
+        };
+        let memories = section("\n\"memories\": {", "},\n\"keywords\": {")?;
+        let keywords = section("\n\"keywords\": {", "},\n\"conflicts\": [")?;
+        rest.push_str(text.get(at..)?);
+        rest.push('}');
+        let catalogue: Self = serde_json::from_str(&rest).ok()?;
+        Some(Self { memories: Rows::of_lines(&text, memories)?, keywords: Rows::of_lines(&text, keywords)?, ..catalogue })
+    }
+
+    /// As JSON with one line for each session, memory, keyword and so on, so that a person can read it and `diff` is short. At the
+    /// end is a checksum of all that is above it.
     ///
     /// # Errors
     /// What `serde_json` says; no value of ours causes it.
@@ -216,8 +274,8 @@ impl Catalogue {
         let mut out = format!("{{\n\"version\": {},\n\"project\": {}", VERSION, serde_json::to_string(&self.project)?);
         map(&mut out, "files", &self.files)?;
         list(&mut out, "sessions", &self.sessions)?;
-        map(&mut out, "memories", &self.memories)?;
-        map(&mut out, "keywords", &self.keywords)?;
+        section(&mut out, "memories", ('{', '}'), |out| self.memories.write(out))?;
+        section(&mut out, "keywords", ('{', '}'), |out| self.keywords.write(out))?;
         list(&mut out, "conflicts", &self.conflicts)?;
         list(&mut out, "tombstones", &self.tombstones)?;
         list(&mut out, "review", &self.review)?;
@@ -227,9 +285,20 @@ impl Catalogue {
         for (key, value) in &self.extra {
             out.extend([",\n", &serde_json::to_string(key)?, ": ", &value.to_string()]);
         }
-        out.push_str("\n}\n");
+        let sum = sum(&out);
+        out.extend([SUM, &sum, END]);
         Ok(out)
     }
+}
+
+/// How the last line of the file begins and ends; between is the checksum.
+const SUM: &str = ",\n\"sum\": \"";
+const END: &str = "\"\n}\n";
+
+fn sum(body: &str) -> String {
+    let mut sum = sha256(body.as_bytes());
+    sum.truncate(16);
+    sum
 }
 
 fn map<T: Serialize>(out: &mut String, name: &str, items: &BTreeMap<String, T>) -> serde_json::Result<()> {
@@ -244,17 +313,27 @@ fn list<T: Serialize>(out: &mut String, name: &str, items: &[T]) -> serde_json::
 fn rows(
     out: &mut String,
     name: &str,
-    (open, close): (char, char),
+    around: (char, char),
     lines: impl Iterator<Item = serde_json::Result<String>>,
 ) -> serde_json::Result<()> {
-    out.push_str(",\n\"");
-    out.push_str(name);
-    out.push_str("\": ");
+    section(out, name, around, |out| {
+        for (n, line) in lines.enumerate() {
+            out.push_str(if n == 0 { "\n" } else { ",\n" });
+            out.push_str(&line?);
+        }
+        Ok(())
+    })
+}
+
+fn section(
+    out: &mut String,
+    name: &str,
+    (open, close): (char, char),
+    lines: impl FnOnce(&mut String) -> serde_json::Result<()>,
+) -> serde_json::Result<()> {
+    out.extend([",\n\"", name, "\": "]);
     out.push(open);
-    for (n, line) in lines.enumerate() {
-        out.push_str(if n == 0 { "\n" } else { ",\n" });
-        out.push_str(&line?);
-    }
+    lines(out)?;
     out.push(close);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What was typed or changed by hand since the last commit: it gets ids, and the catalogue learns of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::apply::Draft;
 use super::catalogue::MemoryUse;
@@ -36,13 +36,15 @@ impl Draft {
             }
         }
         let catalogue = &mut self.project.catalogue;
-        let mut old = std::mem::take(&mut catalogue.memories);
         let gone = |file: &String| !edited.contains(file) && !raw.contains_key(file) && !layout::is_archive(file);
         // What stands in these files is written down anew; the rest stays.
-        let stays = old.iter().filter(|(_, m)| !edited.contains(&m.file) && !gone(&m.file)).map(|(id, m)| (id.clone(), m.clone()));
-        catalogue.memories = stays.collect();
-        let moved: BTreeSet<&str> = old.keys().filter(|id| !catalogue.memories.contains_key(*id)).map(String::as_str).collect();
-        catalogue.unlink(&moved);
+        let moves = catalogue.memories.iter().filter(|(_, m)| edited.contains(&m.file) || gone(&m.file));
+        let moved: Vec<String> = moves.map(|(id, _)| id.to_owned()).collect();
+        let mut old: BTreeMap<String, MemoryUse> = BTreeMap::new();
+        for id in moved {
+            old.extend(catalogue.memories.remove(&id).map(|known| (id, known)));
+        }
+        catalogue.unlink(&old.keys().map(String::as_str).collect());
         for file in edited {
             let Some(document) = self.project.documents.get(file) else { continue };
             for view in document.entries().filter(|v| v.entry.readable) {
@@ -72,7 +74,9 @@ impl Draft {
             // Where a block cannot be read, a memory that is missing may be in there: what is known of it is kept.
             if document.entries().any(|v| !v.entry.readable) {
                 let kept: Vec<String> = old.iter().filter(|(_, m)| m.file == *file).map(|(id, _)| id.clone()).collect();
-                catalogue.memories.extend(kept.into_iter().filter_map(|id| old.remove_entry(&id)));
+                for (id, known) in kept.into_iter().filter_map(|id| old.remove_entry(&id)) {
+                    catalogue.memories.insert(id, known);
+                }
             }
         }
         Ok(())

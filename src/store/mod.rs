@@ -25,6 +25,7 @@ pub mod peer;
 mod projects;
 mod read;
 mod relink;
+mod rows;
 pub mod turns;
 mod undo;
 mod unpick;

@@ -177,7 +177,7 @@ impl Past {
         let mut state = State { behind: Some(seq), ..State::default() };
         for project in self.projects()? {
             let bytes = behind(&self.store.home, &self.commits, seq, &format!("{project}/{INDEX}"))?;
-            let Some(catalogue) = bytes.and_then(|bytes| serde_json::from_slice::<Catalogue>(&bytes).ok()) else { continue };
+            let Some(catalogue) = bytes.and_then(|bytes| Catalogue::read(&bytes).ok()) else { continue };
             let places = catalogue.memories.iter().filter_map(|(id, known)| {
                 let place = Place { file: known.file.clone(), digest: known.digest.clone() };
                 Some(((project.clone(), Id::parse(id)?), place))

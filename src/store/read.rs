@@ -186,7 +186,7 @@ impl Project {
             project: ProjectIdentity { name: name.clone(), ..ProjectIdentity::default() },
             ..Catalogue::default()
         };
-        let parse = |bytes: &[u8]| match serde_json::from_slice::<Catalogue>(bytes) {
+        let parse = |bytes: &[u8]| match Catalogue::read(bytes) {
             Ok(catalogue) if catalogue.version == 0 => Err("it has no version".to_owned()),
             other => other.map_err(|e| e.to_string()),
         };
@@ -266,8 +266,8 @@ impl Project {
             })
             .collect();
         self.catalogue.conflicts.extend(lost);
-        self.catalogue.memories = found;
-        self.catalogue.keywords = keywords;
+        self.catalogue.memories = found.into_iter().collect();
+        self.catalogue.keywords = keywords.into_iter().collect();
     }
 
     /// Names of the Markdown files that were read, in the order in which they are read.
@@ -315,7 +315,7 @@ impl Project {
     /// Entries of a file that were added or changed by hand earlier, and that their owner has not looked at.
     fn held<'a>(&'a self, file: &'a str) -> impl Iterator<Item = (View<'a>, &'a MemoryUse)> {
         // Most often there is nothing to look for.
-        let document = self.documents.get(file).filter(|_| self.catalogue.memories.values().any(|known| known.held));
+        let document = self.documents.get(file).filter(|_| self.catalogue.held().next().is_some());
         let views = document.into_iter().flat_map(Document::entries);
         views.filter_map(|view| self.known(&view).filter(|k| k.held).map(|known| (view, known)))
     }
@@ -342,7 +342,7 @@ impl Project {
             let named = document.at(first, &picked).filter(|v| v.entry.readable && v.entry.id.as_ref().is_some_and(|id| seen.insert(id)));
             snapshot.entries.extend(named.map(|view| Entry::of(&view, shown)));
         }
-        let held = self.catalogue.memories.iter().filter(|(_, known)| known.held && !layout::is_archive(&known.file));
+        let held = self.catalogue.held().filter(|(_, known)| !layout::is_archive(&known.file));
         for (id, known) in held.filter_map(|(id, known)| Some((Id::parse(id)?, known))) {
             snapshot.unannounced.extend((!known.announced).then(|| id.clone()));
             snapshot.hand_edits.push(id);
@@ -395,8 +395,8 @@ impl Project {
             snapshot.unannounced.extend(edits.iter().flatten().cloned());
             snapshot.hand_edits.extend(edits.into_iter().flatten());
         }
-        let lost = |id: &str, file: &String| !layout::is_archive(file) && !seen.contains(id) && !unclear.contains(file);
-        let gone = self.catalogue.memories.iter().filter(|(id, m)| lost(id, &m.file)).count();
+        let unseen = self.catalogue.memories.keys().filter(|id| !seen.contains(id)).filter_map(|id| self.catalogue.memories.get(id));
+        let gone = unseen.filter(|known| !layout::is_archive(&known.file) && !unclear.contains(&known.file)).count();
         if gone > 0 {
             let text = if gone == 1 { "1 entry was".to_owned() } else { format!("{gone} entries were") };
             snapshot.problems.push(problem("hand_edit", self.name.clone(), format!("{text} taken out outside claude-mem")));

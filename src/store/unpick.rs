@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::catalogue::{Catalogue, FileRecord};
+use super::catalogue::{Catalogue, FileRecord, MemoryUse};
 use super::journal::{FileChange, FileSwap, Manifest, Stamp, sha256};
 use super::layout::{self, INDEX};
 use super::markdown::Document;
@@ -311,24 +311,29 @@ fn without(
     let mut new = now;
     let gone: BTreeSet<&str> = ids.iter().map(|id| id.as_str()).collect();
     let linked = new.keywords == left.keywords;
-    new.memories.retain(|id, _| !gone.contains(id.as_str()));
+    gone.iter().for_each(|id| drop(new.memories.remove(id)));
     new.unlink(&gone);
     for id in ids {
         let Some(known) = old.memories.get(id.as_str()) else { continue };
         new.memories.insert(id.to_string(), known.clone());
-        let keywords: Vec<String> = old.keywords.iter().filter(|(_, ids)| ids.contains(id)).map(|(k, _)| k.clone()).collect();
+        let keywords: Vec<String> = old.keywords_of(id);
         new.link(id, &keywords);
     }
     if linked {
         new.keywords.clone_from(&old.keywords);
     }
-    for (id, known) in &mut new.memories {
+    let ids: Vec<String> = new.memories.keys().map(str::to_owned).collect();
+    for id in &ids {
         let (Some(before), Some(behind)) = (old.memories.get(id), left.memories.get(id)) else { continue };
-        if behind == known {
-            known.clone_from(before);
-        } else if behind.said_again == known.said_again {
+        let Some(known) = new.memories.get(id).filter(|known| behind.said_again == known.said_again) else { continue };
+        let back = if behind == known {
+            before.clone()
+        } else {
             // It was edited by hand since, which does not change how often it was said.
-            known.said_again.clone_from(&before.said_again);
+            MemoryUse { said_again: before.said_again.clone(), ..known.clone() }
+        };
+        if back != *known {
+            new.memories.insert(id.clone(), back);
         }
     }
     for (file, record) in records {

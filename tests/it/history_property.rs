@@ -32,7 +32,9 @@ fn compared(home: &Path, by_hand: bool) -> Files {
             return (path, text);
         }
         let mut catalogue: Catalogue = serde_json::from_str(&text).unwrap();
-        for known in catalogue.memories.values_mut() {
+        let ids: Vec<String> = catalogue.memories.keys().map(str::to_owned).collect();
+        for id in ids {
+            let known = catalogue.memories.get_mut(&id).unwrap();
             (known.hits, known.last_access) = (0, None);
             known.edited &= !by_hand;
             known.held &= !by_hand;
@@ -40,7 +42,8 @@ fn compared(home: &Path, by_hand: bool) -> Files {
         }
         if by_hand {
             catalogue.files.values_mut().for_each(|f| f.written.clear());
-            catalogue.keywords.values_mut().for_each(|ids| ids.sort());
+            let keywords: Vec<String> = catalogue.keywords.keys().map(str::to_owned).collect();
+            keywords.iter().for_each(|keyword| catalogue.keywords.get_mut(keyword).unwrap().sort());
         }
         (path, catalogue.to_json().unwrap())
     };

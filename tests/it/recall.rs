@@ -236,9 +236,10 @@ proptest! {
         // An injection counts as a use, and that changes nothing in the next one.
         let mut used = store.clone();
         for item in &injection.items {
-            let uses = used.catalogue.memories.entry(item.id.to_string()).or_default();
+            let mut uses = used.catalogue.memories.get(item.id.as_str()).cloned().unwrap_or_default();
             uses.hits += 1;
             uses.last_access = Some("2025-06-12T10:00:00Z".to_owned());
+            used.catalogue.memories.insert(item.id.to_string(), uses);
         }
         prop_assert_eq!(&inject(&[&used], &request).text, &injection.text);
 

@@ -102,7 +102,7 @@ fn every_change_has_its_effect() {
     let s = store.snapshot("p").unwrap();
     assert_eq!(s.entry(&id(1)).unwrap().memory.related(RelationType::Conflicts).collect::<Vec<_>>(), [&id(2)]);
     assert_eq!((s.catalogue.conflicts[0].state.as_str(), s.catalogue.conflicts[0].supersedes), ("pending", true));
-    assert_eq!(s.catalogue.keywords["支付"].len(), 3);
+    assert_eq!(s.catalogue.keywords.get("支付").unwrap().len(), 3);
 
     commit(&store, "p", vec![Change::Settle { older: id(1), newer: id(2), how: "new".into(), tombstone: None }]);
     let s = store.snapshot("p").unwrap();
@@ -115,7 +115,7 @@ fn every_change_has_its_effect() {
     commit(&store, "p", vec![Change::Confirm { id: id(2), evidence: Some(evidence) }]);
     let s = store.snapshot("p").unwrap();
     assert_eq!(s.entry(&id(2)).unwrap().memory.evidence.len(), 2);
-    assert_eq!(s.catalogue.memories[id(2).as_str()].hits, 1);
+    assert_eq!(s.catalogue.memories.get(id(2).as_str()).unwrap().hits, 1);
     assert!(fs::read_to_string(home.path().join("p/working-memory.md")).unwrap().contains("> 还是这样 (2026-02-01-abcd1234#T3, user)"));
 
     let receipt = commit(&store, "p", vec![Change::Touch { ids: vec![id(2)] }]);
@@ -259,7 +259,7 @@ fn a_lost_or_broken_catalogue_is_made_anew() {
             let s = store.snapshot("p").unwrap();
             assert_eq!((s.problems[0].code, s.hand_edits.len()), ("catalogue_rebuilt", 0));
             assert_eq!((s.catalogue.memories.len(), s.catalogue.conflicts.len()), (2, 1));
-            assert_eq!(s.catalogue.memories[id(1).as_str()].hits, u64::from(backup));
+            assert_eq!(s.catalogue.memories.get(id(1).as_str()).unwrap().hits, u64::from(backup));
             commit(&store, "p", vec![Change::Add(memory(3, "a", "three"))]);
             let s = store.snapshot("p").unwrap();
             assert!(s.problems.is_empty(), "{:?}", s.problems);
