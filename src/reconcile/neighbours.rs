@@ -95,9 +95,8 @@ impl Sieve {
     /// For the words of these memories.
     fn of<'a>(new: impl IntoIterator<Item = &'a Memory>) -> Self {
         let keys: BTreeSet<String> = new.into_iter().flat_map(keys).collect();
-        // A stem ends in a `y` where the word goes on with `ies`; otherwise the word begins with it.
-        let begins = keys.iter().map(|key| regex::escape(key.strip_suffix('y').filter(|_| key.is_ascii()).unwrap_or(key)));
-        let words = RegexBuilder::new(&begins.collect::<Vec<_>>().join("|")).case_insensitive(true).unicode(false).build();
+        let patterns: Vec<String> = keys.iter().map(|key| pattern(key)).collect();
+        let words = RegexBuilder::new(&patterns.join("|")).case_insensitive(true).unicode(false).build();
         Self { keys, words: words.ok() }
     }
 
@@ -105,6 +104,17 @@ impl Sieve {
     fn may_share(&self, summary: &str) -> bool {
         !self.keys.is_empty() && (!is_plain(summary) || self.words.as_ref().is_none_or(|words| words.is_match(summary.as_bytes())))
     }
+}
+
+/// Where a word with this key may stand. A stem ends in a `y` where the word goes on with `ies`; otherwise the word begins with
+/// it. A number is the whole word, unless it was cut.
+fn pattern(key: &str) -> String {
+    if !key.is_ascii() {
+        return regex::escape(key);
+    }
+    let begin = regex::escape(key.strip_suffix('y').unwrap_or(key));
+    let end = if key.len() < SHORT && key.bytes().all(|b| b.is_ascii_digit()) { "(?:[^0-9A-Za-z]|$)" } else { "" };
+    format!("(?:^|[^0-9A-Za-z]){begin}{end}")
 }
 
 fn keys(memory: &Memory) -> BTreeSet<String> {
@@ -115,9 +125,11 @@ fn keys(memory: &Memory) -> BTreeSet<String> {
     keys
 }
 
-/// A word by its first seven letters: the detector takes `timestamp` and `timestamptz` for near.
+/// Letters of a word that count: the detector takes `timestamp` and `timestamptz` for near.
+const SHORT: usize = 7;
+
 fn short(word: &str) -> &str {
-    word.get(..7).filter(|_| word.is_ascii()).unwrap_or(word)
+    word.get(..SHORT).filter(|_| word.is_ascii()).unwrap_or(word)
 }
 
 #[cfg(test)]

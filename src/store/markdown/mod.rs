@@ -13,7 +13,9 @@ mod yaml;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use memchr::memmem::Finder;
 
 pub use entry::Entry;
 pub use print::{is_general, one_line, tidy};
@@ -73,7 +75,9 @@ impl Piece {
 
     /// What stands where the id of an entry is written, as long as an id.
     fn id_line(&self) -> Option<&str> {
-        self.text.split('\n').skip(1).find_map(|line| line.strip_prefix("id: "))?.get(..Id::LEN)
+        static ID: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\nid: "));
+        let at = ID.find(self.text.as_bytes())? + ID.needle().len();
+        self.text.get(at..)?.get(..Id::LEN)
     }
 }
 
@@ -368,7 +372,7 @@ impl Document {
 }
 
 fn newlines(text: &str) -> u64 {
-    text.bytes().filter(|b| *b == b'\n').count() as u64
+    memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
 }
 
 /// A byte order mark, if there is one, and the rest.

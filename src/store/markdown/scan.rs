@@ -2,7 +2,10 @@
 
 /// The lines of a text with their endings; joined they are the text.
 pub(super) fn lines(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
+    let mut start = 0;
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1).chain([text.len()]);
+    let lines = ends.filter_map(|end| text.get(std::mem::replace(&mut start, end)..end));
+    lines.filter(|line| !line.is_empty()).collect()
 }
 
 /// Whether a line shows nothing.
