@@ -4,25 +4,26 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::queue::{self, Item};
 use super::session::{self, Line};
+use super::told::{self, SMALL, lasting};
 use super::trouble::{self, Trouble};
 use super::{INTERNAL, is_ignored, worker};
 use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Result};
-use crate::model::{Change, Id, Plan, RelationType};
+use crate::model::{Id, RelationType};
 use crate::pipeline::search::Searcher;
 use crate::pipeline::staleness;
+use crate::recall;
 use crate::recall::search::{self, Hit, SearchOptions};
-use crate::recall::{self, Budget, Request};
 use crate::repo::Repo;
 use crate::store::index::Index;
-use crate::store::{self, Entry, GLOBAL, LeftOut, Snapshot, Store, disk, identity, layout};
+use crate::store::{self, Entry, GLOBAL, LeftOut, Snapshot, Store, identity};
 use crate::text::words::Language;
 use crate::text::{tags, tokens};
 
@@ -30,16 +31,10 @@ use crate::text::{tags, tokens};
 const INDEX: &[&str] = &["reindex", "--update"];
 
 /// How long a hook waits for somebody who is writing.
-const WAIT: std::time::Duration = std::time::Duration::from_millis(300);
+const WAIT: Duration = Duration::from_millis(300);
 
 /// Seconds that a transcript must have rested before its session counts as ended without a word.
 const RESTED: i64 = 30 * 60;
-
-/// Memories that a receipt names as left out, at most.
-const RECEIPT: usize = 50;
-
-/// Bytes of memories that a hook reads and indexes itself; more is done by a process of its own, for which nobody waits.
-const SMALL: u64 = 192 << 10;
 
 /// Characters of a prompt that are searched for; a person's question stands in the first ones.
 const PROMPT: usize = 2000;
@@ -172,9 +167,9 @@ pub fn output(event: Event, context: &str, said: Option<String>) -> Option<Value
 }
 
 /// Where a session is held.
-struct Place {
-    store: Store,
-    cwd: PathBuf,
+pub(super) struct Place {
+    pub(super) store: Store,
+    pub(super) cwd: PathBuf,
     /// The project of the working folder, if it has memories.
     project: Option<String>,
     /// Its owner switched the hooks off for it.
@@ -182,7 +177,7 @@ struct Place {
 }
 
 impl Place {
-    fn find(hook: Hook<'_>, cwd: &Path) -> Result<Self> {
+    pub(super) fn find(hook: Hook<'_>, cwd: &Path) -> Result<Self> {
         let mut store = Store::open(hook.home, &hook.env.now())?.store;
         store.wait = WAIT;
         store.trust_hand_edits = hook.config.switch("store.trust_hand_edits");
@@ -193,23 +188,28 @@ impl Place {
     }
 
     /// The project's name, then the global one.
-    fn names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.project.as_deref().into_iter().chain([GLOBAL])
     }
 
     /// The work tree that the project's memories speak of.
-    fn repo(&self, hook: Hook<'_>) -> Option<Repo> {
+    pub(super) fn repo(&self, hook: Hook<'_>) -> Option<Repo> {
         self.project.as_ref()?;
         let root = identity::root_of(&self.cwd);
         Some(Repo::at(&root.folder, root.is_repository(), hook.env.zone()))
     }
 
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.project.as_deref().unwrap_or(GLOBAL)
+    }
+
+    /// Bytes that have to be read for what a session is told.
+    pub(super) fn size(&self) -> u64 {
+        self.names().map(|name| self.store.size(name)).sum()
     }
 }
 
-fn language(config: &Config) -> Option<Language> {
+pub(super) fn language(config: &Config) -> Option<Language> {
     match config.text("inject.language") {
         "en" => Some(Language::English),
         "zh" => Some(Language::Chinese),
@@ -217,102 +217,10 @@ fn language(config: &Config) -> Option<Language> {
     }
 }
 
-/// What a session is told at its start. Kept in a file until the memories or the settings change, or one of them lapses.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Told {
-    key: String,
-    /// From this day, `YYYY-MM-DD`, up to and with the other it would be the same; empty: for ever.
-    made: String,
-    holds: String,
-    text: String,
-    ids: Vec<Id>,
-    left_out: Vec<LeftOut>,
-    /// Files of the repository that the memories name, with the times of their last write.
-    files: BTreeMap<String, Option<String>>,
-}
-
-fn told(hook: Hook<'_>, place: &Place) -> Result<Told> {
-    let (store, today) = (&place.store, hook.env.today());
-    let mut key = format!("{};{};{};", env!("CARGO_PKG_VERSION"), hook.config.text("inject.language"), store.trust_hand_edits);
-    key.extend(place.names().map(|name| format!("{name}:{}", store.stamp(name))));
-    let folder = layout::state(hook.home).join("cache");
-    let file = folder.join(format!("start-{}.json", place.name()));
-    let kept = std::fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Told>(&bytes).ok());
-    let repo = place.repo(hook);
-    let same_files = |k: &Told| repo.as_ref().is_none_or(|repo| staleness::still(&k.files, repo));
-    let same_day = |k: &Told| k.made <= today && (k.holds.is_empty() || today <= k.holds);
-    if let Some(kept) = kept.filter(|k| k.key == key && same_day(k) && same_files(k)) {
-        return Ok(kept);
-    }
-    let snapshots = place.names().map(|name| lasting(hook, store, name)).collect::<Result<Vec<Snapshot>>>()?;
-    let refs: Vec<&Snapshot> = snapshots.iter().collect();
-    let ends = refs.iter().flat_map(|s| &s.entries).filter_map(|e| e.memory.validity.until_date());
-    let mut holds = ends.filter(|day| *day >= today.as_str()).min().unwrap_or_default().to_owned();
-    let request = Request { budget: Budget::HOOK, language: language(hook.config), ..Request::new(&today) };
-    let mut injection = recall::inject(&refs, &request);
-    let mut files = BTreeMap::new();
-    if let Some(repo) = &repo {
-        let memories = staleness::said(&refs, &injection);
-        files = staleness::stamps(memories.iter().copied(), repo);
-        let aged = staleness::aged(memories, repo, &request.today);
-        if !aged.is_empty() {
-            // It says how many days old they are.
-            holds.clone_from(&today);
-            injection = recall::inject(&refs, &Request { aged, ..request });
-        }
-    }
-    let left_out = injection.left_out.iter().take(RECEIPT).map(|l| LeftOut { id: l.id.clone(), why: l.reason.words().to_owned() });
-    let left_out = left_out.collect();
-    let ids = injection.items.into_iter().map(|i| i.id).collect();
-    let told = Told { key, made: today, holds, ids, left_out, text: injection.text, files };
-    if !told.text.is_empty()
-        && let Ok(bytes) = serde_json::to_vec(&told)
-    {
-        // A folder that cannot be written makes the next start slower, nothing else.
-        drop(disk::create_dir(&folder).and_then(|()| disk::write_cache(&file, &bytes)));
-    }
-    Ok(told)
-}
-
-/// Makes ready what the next session in a folder is told, so that it need not wait for that.
-///
-/// # Errors
-/// If the memories cannot be read.
-pub fn prepare(hook: Hook<'_>, cwd: &Path) -> Result<()> {
-    told(hook, &Place::find(hook, cwd)?).map(drop)
-}
-
-/// The lasting memories of a project. What was typed by hand since gets its id first, so that it counts from the first look
-/// on; what was added or changed outside is announced, once.
-fn lasting(hook: Hook<'_>, store: &Store, name: &str) -> Result<Snapshot> {
-    let snapshot = store.peek(name)?;
-    if snapshot.unannounced.is_empty() && !snapshot.problems.iter().any(|p| p.code == "no_id") {
-        return Ok(snapshot);
-    }
-    let mut said = None;
-    let plan = &mut |now: &Snapshot| {
-        let mut plan = Plan::new(&now.project, now.base.clone(), "adopt", hook.env.now());
-        said = recall::announce::announcement(now, store.trust_hand_edits);
-        plan.changes.extend(said.is_some().then(|| Change::Announced { ids: now.unannounced.clone() }));
-        Ok(plan)
-    };
-    match store.update(name, &hook.env.now(), &|| hook.env.new_id(), plan) {
-        Ok(receipt) => {
-            for notice in receipt.notices.into_iter().chain(said) {
-                // The memories are read all the same.
-                drop(trouble::note(hook.home, &Trouble::notice(hook.env.now(), &notice)));
-            }
-            store.peek(name)
-        }
-        // Somebody is writing, or nobody can: what has an id is given, the rest the next time.
-        Err(_) => Ok(snapshot),
-    }
-}
-
 /// Puts what the session shall know into `context`, whatever else fails.
 fn start(hook: Hook<'_>, place: &Place, input: &Input, context: &mut String) -> Result<()> {
     let reads = hook.config.text("hooks.auto_ingest") != "off";
-    let told = told(hook, place);
+    let told = told::told(hook, place);
     let ids = match &told {
         Ok(told) => {
             context.push_str(&told.text);
@@ -471,6 +379,8 @@ fn over(hook: Hook<'_>, place: &Place, event: Event, input: &Input) -> Result<()
         let given = session::read(hook.home, &input.session).ever;
         session::end(hook.home, &input.session)?;
         used(hook, place, &given.into_iter().collect::<Vec<_>>())?;
+        // What was remembered in this session would make the next one wait.
+        told::renew(hook, place)?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ pub mod native;
 pub mod queue;
 pub mod session;
 pub mod settings;
+pub mod told;
 pub mod trouble;
 pub mod wiring;
 pub mod worker;

@@ -20,6 +20,7 @@ use super::{Cli, Command};
 use crate::claude_code;
 use crate::claude_code::hooks::{self, Event, Hook, Input};
 use crate::claude_code::queue::Item;
+use crate::claude_code::told;
 use crate::claude_code::trouble::{self, Trouble};
 use crate::claude_code::worker::{self, Limits, Reader};
 use crate::env::Env;
@@ -58,12 +59,19 @@ impl HookArgs {
 
 /// Read the queued conversations, as far as hooks.auto_ingest allows
 #[derive(Debug, Args)]
-pub struct WorkerArgs {}
+pub struct WorkerArgs {
+    /// Read nothing; make ready what the next session in this folder is told
+    #[arg(long, value_name = "FOLDER")]
+    prepare: Option<PathBuf>,
+}
 
 impl WorkerArgs {
     /// Runs it.
     pub fn run(&self, app: &App) -> Result<()> {
-        work(app).map(drop)
+        match &self.prepare {
+            Some(folder) => told::prepare(Hook { env: app.env, config: &app.config, home: &app.home }, folder),
+            None => work(app).map(drop),
+        }
     }
 }
 
@@ -107,7 +115,7 @@ fn parsed(args: Vec<OsString>, env: Env) {
                 ui.line(&said);
             }
         }
-        Ok(Cli { global, command: Command::HookWorker(_) }) => {
+        Ok(Cli { global, command: Command::HookWorker(worker) }) => {
             let (home, now) = (home_of(&env, global.home.clone()), env.now());
             let minutes =
                 App::new(&env, Ui::new(Wishes::default()), global.home.clone(), None).map(|app| app.config.number("hooks.worker_minutes"));
@@ -115,7 +123,7 @@ fn parsed(args: Vec<OsString>, env: Env) {
             let hard = Duration::from_secs(minutes.unwrap_or(10).clamp(1, 24 * 60) * 120);
             let late = Error::failure("the reader in the background took too long and was ended");
             let watch = Watch::begin(hard, home.clone(), Trouble::new(now.clone(), "worker", "", &late));
-            let outcome = App::new(&env, Ui::new(Wishes::default()), global.home, None).and_then(|app| work(&app));
+            let outcome = App::new(&env, Ui::new(Wishes::default()), global.home, None).and_then(|app| worker.run(&app));
             watch.end();
             if let Err(error) = outcome {
                 note_soon(home, Trouble::new(now, "worker", "", &error));
@@ -238,7 +246,7 @@ fn work(app: &App) -> Result<usize> {
         let stopped = outcome.failure.or_else(|| outcome.sessions.into_iter().find_map(|s| s.failure));
         match stopped.or_else(|| outcome.unreadable.into_iter().next().map(|(_, error)| error)) {
             Some(error) => Err(error),
-            None => hooks::prepare(Hook { env: app.env, config: &app.config, home: &app.home }, &item.cwd),
+            None => told::prepare(Hook { env: app.env, config: &app.config, home: &app.home }, &item.cwd),
         }
     };
     let path = backend::ledger_of(&app.home);

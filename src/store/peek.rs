@@ -1,13 +1,11 @@
 //! Reading the little that a hook needs: the two lasting files, and of the catalogue conflicts, hits, and what tells a hand
 //! edit. No digests of files, so nothing can be planned on it; no transient notes; nothing is written.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use serde::Deserialize;
-
-use super::catalogue::{Catalogue, ConflictRecord, FileRecord, MemoryUse};
+use super::catalogue::Catalogue;
 use super::journal::{Stamp, sha256};
 use super::layout::{self, INDEX, LONG_TERM, WORKING};
 use super::markdown::Document;
@@ -17,25 +15,6 @@ use crate::model::Id;
 
 /// The files that decide what a hook says of a project.
 const FILES: [&str; 3] = [WORKING, LONG_TERM, INDEX];
-
-/// The part of a catalogue that matters here; everything else is skipped while reading.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Few {
-    files: BTreeMap<String, FileRecord>,
-    memories: BTreeMap<String, Use>,
-    conflicts: Vec<ConflictRecord>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Use {
-    hits: u64,
-    digest: String,
-    held: bool,
-    was: String,
-    announced: bool,
-}
 
 impl Store {
     /// The lasting memories of a project, without the means to change it. With `trust_hand_edits = false` this is a whole
@@ -51,6 +30,12 @@ impl Store {
         read::between_commits(&self.home, project, self.wait, || peek(&self.home, project))
     }
 
+    /// Bytes of what [`Store::peek`] reads.
+    pub fn size(&self, project: &str) -> u64 {
+        let folder = self.home.join(project);
+        FILES.iter().filter_map(|file| fs::metadata(folder.join(file)).ok()).map(|meta| meta.len()).sum()
+    }
+
     /// Changes whenever what [`Store::peek`] reads has changed, without reading it: times, sizes and inodes of the files.
     pub fn stamp(&self, project: &str) -> String {
         let folder = self.home.join(project);
@@ -64,8 +49,8 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
     if is_link(&folder) {
         return Ok(snapshot);
     }
-    let few = match bytes(&folder.join(INDEX))?.map(|bytes| serde_json::from_slice::<Few>(&bytes)) {
-        Some(Ok(few)) => Some(few),
+    let catalogue = match bytes(&folder.join(INDEX))?.map(|bytes| Catalogue::read(&bytes)) {
+        Some(Ok(catalogue)) => Some(catalogue),
         Some(Err(e)) => {
             snapshot.problems.push(read::problem("catalogue", format!("{name}/{INDEX}"), format!("it cannot be read: {e}")));
             None
@@ -81,13 +66,14 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
         };
         let document = Document::parse(text, layer);
         read::read_entries(&document);
-        let known = |id: &Id| few.as_ref().and_then(|few| few.memories.get(id.as_str()));
+        let known = |id: &Id| catalogue.as_ref().and_then(|known| known.memories.get(id.as_str()));
         // Digests of entries are taken only where the file is not as it was written last.
-        let edited = few.as_ref().is_some_and(|few| few.files.get(file).is_none_or(|ours| ours.sha256 != sha256(&bytes)));
+        let edited = catalogue.as_ref().is_some_and(|known| known.files.get(file).is_none_or(|ours| ours.sha256 != sha256(&bytes)));
+        let waiting: BTreeSet<&str> = catalogue.iter().flat_map(Catalogue::held).filter(|(_, k)| !k.announced).map(|(id, _)| id).collect();
         for view in document.entries().filter(|v| v.entry.readable) {
             if let Some(id) = &view.entry.id {
                 let fresh = edited && known(id).is_none_or(|k| k.digest != read::digest(view.text));
-                if fresh || known(id).is_some_and(|k| k.held && !k.announced) {
+                if fresh || waiting.contains(id.as_str()) {
                     snapshot.unannounced.push(id.clone());
                 }
                 snapshot.entries.push(Entry::of(&view, &shown));
@@ -96,14 +82,15 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
             }
         }
     }
-    snapshot.catalogue = few.map(catalogue).unwrap_or_default();
+    snapshot.catalogue = catalogue.as_ref().map(used).unwrap_or_default();
     Ok(snapshot)
 }
 
-fn catalogue(few: Few) -> Catalogue {
-    let memories = few.memories.into_iter().filter(|(_, u)| u.hits > 0 || u.held);
-    let memories = memories.map(|(id, u)| (id, MemoryUse { hits: u.hits, held: u.held, was: u.was, ..MemoryUse::default() })).collect();
-    Catalogue { memories, conflicts: few.conflicts, ..Catalogue::default() }
+/// What ranking needs of a catalogue: most memories were never used, and are not read here.
+fn used(catalogue: &Catalogue) -> Catalogue {
+    let used = catalogue.memories.such(|json| !json.contains("\"hits\":0,") || json.contains("\"held\":true"));
+    let memories = used.map(|(id, known)| (id.to_owned(), known.clone())).collect();
+    Catalogue { memories, conflicts: catalogue.conflicts.clone(), ..Catalogue::default() }
 }
 
 fn is_link(path: &Path) -> bool {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::hooks::{hook, until, world};
-use crate::support::World;
+use crate::hooks::{context, hook, until, world};
+use crate::support::{Ran, World};
 
 fn queued(world: &World) -> Vec<String> {
     let items = fs::read_dir(world.store().join(".state/queue")).into_iter().flatten().flatten();
@@ -169,4 +169,46 @@ fn what_ingest_has_read_waits_no_more() {
     let world = world.with("CLAUDE_MEM_NOW", "2026-06-15T12:00:01Z");
     world.run(&["ingest", "t.jsonl", "odd.jsonl"]).ok();
     assert_eq!(queued(&world), ["b.json"]);
+}
+
+/// A store with one memory and so much prose around it that reading it takes a while.
+fn large(bytes: usize) -> World {
+    let world = World::new();
+    world.run(&["remember", "Ports begin at 7400"]).ok();
+    let file = world.store().join("shop/working-memory.md");
+    let text = fs::read_to_string(&file).expect("a file of memories");
+    let prose = "Notes that are nobody's memory. \u{5907}\u{6ce8}\n".repeat(bytes / 40);
+    fs::write(&file, format!("{prose}\n{text}")).expect("written");
+    world.run(&["remember", "Deploys are on Tuesdays"]).ok();
+    world
+}
+
+fn start(world: &World, session: &str) -> Ran {
+    hook(world, json!({"hook_event_name": "SessionStart", "session_id": session, "source": "startup"}))
+}
+
+/// What is remembered in a session is ready for the next one when that begins.
+#[test]
+fn the_end_of_a_session_makes_the_next_start_ready() {
+    let world = large(300 << 10);
+    assert!(context(&start(&world, "a")).contains("7400"));
+    let kept = world.store().join(".state/cache/start-shop.json");
+    let before = fs::read(&kept).expect("kept");
+    world.run(&["remember", "日志保留 14 天"]).ok();
+    hook(&world, json!({"hook_event_name": "SessionEnd", "session_id": "a", "transcript_path": "", "reason": "other"}));
+    until("it is made again", || fs::read(&kept).is_ok_and(|now| now != before));
+    assert!(String::from_utf8_lossy(&fs::read(&kept).expect("kept")).contains("14 天"));
+    assert!(context(&start(&world, "b")).contains("14 天"));
+}
+
+/// More than a hook can read in its time is read by a process of its own, and what that has made is there the next time.
+#[test]
+fn of_very_many_memories_the_next_session_is_told_for_sure() {
+    let world = large(17 << 20);
+    let first = start(&world, "a");
+    let said = context(&first).contains("7400") || first.out.contains("still being made ready");
+    assert!(said, "{}", first.out);
+    until("it is made", || world.store().join(".state/cache/start-shop.json").exists());
+    let second = start(&world, "b");
+    assert!(context(&second).contains("7400") && context(&second).contains("Tuesdays"), "{}", second.out);
 }
