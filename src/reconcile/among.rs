@@ -22,10 +22,10 @@ pub(super) type Pair = (usize, usize, Clash);
 ///
 /// What has many fillers at one place among them is taken for a list of statements of one make, so it is best asked with
 /// all of them at once. With fewer than four it is [`super::conflict::between`] of each.
-pub fn clashes(older: &[Claim], newer: &Claim) -> Vec<(usize, Clash)> {
+pub fn clashes(older: &[&Claim], newer: &Claim) -> Vec<(usize, Clash)> {
     let told: Vec<Option<Found>> = older.iter().map(|older| told(older, newer)).collect();
     let asked = told.iter().enumerate().filter(|(_, told)| told.is_some()).map(|(at, _)| at + 1);
-    let heads = std::iter::once(newer).chain(older).map(|c| c.head.as_str());
+    let heads = std::iter::once(newer).chain(older.iter().copied()).map(|c| c.head.as_str());
     let parallels = Parallels::around(heads, asked);
     let pairs = older.iter().zip(told).enumerate().filter_map(|(at, (older, told))| {
         let at = at + 1;

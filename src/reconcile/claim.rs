@@ -10,6 +10,9 @@ use crate::text::phrases::{Clause, has_any};
 use crate::text::polarity::Polarity;
 use crate::text::words::{exact, fold, is_cjk, token_set};
 
+/// Memories for which a thread pays that takes them apart.
+pub const CLAIMS_SHARE: usize = 50;
+
 /// Words that say nothing about the topic (stems).
 pub(super) const GENERIC: &[&str] = &[
     "us", "use", "run", "set", "go", "keep", "mak", "make", "need", "want", "each", "every", "alway", "must", "should", "only", "per",

@@ -1,13 +1,16 @@
 //! One candidate after the other against the store and against each other. Holds what the run has decided so far.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use super::among::clashes;
-use super::claim::{Claim, says_change};
+use super::claim::{CLAIMS_SHARE, Claim, says_change};
 use super::conflict::{Clash, clash};
 use super::neighbours::Neighbours;
 use super::todo::{self, Closes};
 use super::{Outcome, ReconcileContext, duplicate, is_global, is_live, links, review_item};
+use crate::cores::on_all_cores;
 use crate::error::Result;
 use crate::extract::ground::Verdict;
 use crate::model::memory::RelationType;
@@ -31,6 +34,8 @@ pub(super) struct Merge<'a> {
     stored: Vec<&'a Memory>,
     /// Where `stored` shares words with the candidates.
     neighbours: Neighbours,
+    /// What was taken apart of them so far.
+    claims: RefCell<HashMap<Id, Rc<Claim>>>,
     /// Alias or reference to id.
     names: BTreeMap<String, Id>,
     /// New memories, in order; their links may still grow.
@@ -61,6 +66,7 @@ impl<'a> Merge<'a> {
             snapshot,
             stored,
             neighbours: Neighbours::default(),
+            claims: RefCell::default(),
             names,
             fresh: Vec::new(),
             amended: BTreeMap::new(),
@@ -246,12 +252,27 @@ impl<'a> Merge<'a> {
         }
     }
 
+    /// Memories taken apart, those of the store once for all candidates.
+    fn claims(&self, memories: &[&Memory]) -> Vec<Rc<Claim>> {
+        let mut known = self.claims.borrow_mut();
+        let changes = |m: &Memory| self.amended.contains_key(&m.id) || self.fresh.iter().any(|f| f.id == m.id);
+        let new: Vec<&Memory> = memories.iter().copied().filter(|m| !known.contains_key(&m.id) && !changes(m)).collect();
+        let made = on_all_cores(&new, CLAIMS_SHARE, &|part| part.iter().map(|m| (m.id.clone(), Claim::of(m))).collect());
+        known.extend(made.into_iter().map(|(id, claim)| (id, Rc::new(claim))));
+        let claim = |m: &&Memory| match known.get(&m.id).filter(|_| !changes(m)) {
+            Some(known) => Rc::clone(known),
+            None => Rc::new(Claim::of(m)),
+        };
+        memories.iter().map(claim).collect()
+    }
+
     /// The detector without a model, against everything that is not linked yet.
     fn detect(&mut self, memory: &mut Memory, handled: &BTreeSet<Id>) {
         let new = Claim::of(memory);
         let near: Vec<&Memory> =
             self.near(memory).filter(|old| !handled.contains(&old.id) && is_global(old) == is_global(memory)).collect();
-        let claims: Vec<Claim> = near.iter().map(|old| Claim::of(old)).collect();
+        let claims = self.claims(&near);
+        let claims: Vec<&Claim> = claims.iter().map(Rc::as_ref).collect();
         let mut found: Vec<(Memory, Clash)> =
             clashes(&claims, &new).into_iter().filter_map(|(at, clash)| Some(((*near.get(at)?).clone(), clash))).collect();
         // One pair is enough to ask about: the one in the same slot, else the newest.

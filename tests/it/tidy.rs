@@ -45,10 +45,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("src/model", &["error", "model"]),
     ("src/text", &["error", "model", "text"]),
     ("src/transcript", &["error", "model", "text", "transcript"]),
-    ("src/store", &["error", "model", "text", "store"]),
+    ("src/store", &["cores", "error", "model", "text", "store"]),
     ("src/foreign", &["error", "model", "text", "store", "foreign"]),
     ("src/extract", &["error", "env", "config", "model", "text", "extract", "store"]),
-    ("src/reconcile", &["error", "model", "text", "extract", "store", "reconcile"]),
+    ("src/reconcile", &["cores", "error", "model", "text", "extract", "store", "reconcile"]),
     ("src/recall", &["error", "model", "text", "store", "recall", "reconcile"]),
     ("src/mcp", &["error", "env", "config", "model", "text", "store", "extract", "reconcile", "recall", "pipeline", "mcp"]),
     (
