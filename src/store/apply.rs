@@ -402,60 +402,82 @@ impl Draft {
 
     /// What has to be written: changed Markdown files, then the catalogue; nothing if nothing changed.
     pub(super) fn swaps(&mut self) -> Result<Vec<FileSwap>> {
-        let name = self.project.name.clone();
+        let edited: BTreeSet<String> = self.project.documents.keys().filter(|file| self.project.is_edited(file)).cloned().collect();
+        let Project { name, raw, documents, catalogue, rebuilt, .. } = &mut self.project;
         let mut swaps = Vec::new();
-        for file in self.project.documents.keys().cloned().collect::<Vec<_>>() {
-            let Some(document) = self.project.documents.get(&file) else { continue };
-            let raw = self.project.raw.get(&file);
-            if self.touched.contains(&file) {
+        for (file, document) in documents.iter() {
+            let raw = raw.get(file);
+            if self.touched.contains(file) {
                 let text = document.render();
                 let blank = document.is_blank();
                 if raw.map(|r| r.bytes.as_slice()) != Some(text.as_bytes()) && !(blank && raw.is_none()) {
-                    check(document, &text, &file)?;
-                    let swap = swap(&name, &file, raw, (!blank).then(|| text.into_bytes()));
+                    let swap = swap(name, file, raw, (!blank).then(|| text.into_bytes()));
                     match &swap.after {
                         Some((sha, _)) => {
                             let record = FileRecord { sha256: sha.clone(), written: self.at.clone() };
-                            self.project.catalogue.files.insert(file.clone(), record);
+                            catalogue.files.insert(file.clone(), record);
                         }
-                        None => drop(self.project.catalogue.files.remove(&file)),
+                        None => drop(catalogue.files.remove(file)),
                     }
-                    swaps.push(swap);
+                    swaps.push(((file, document), swap));
                     continue;
                 }
             }
             // Edited outside, and taken over as it is.
-            if let Some(raw) = raw.filter(|_| self.project.is_edited(&file)) {
+            if let Some(raw) = raw.filter(|_| edited.contains(file)) {
                 let record = FileRecord { sha256: raw.sha.clone(), written: self.at.clone() };
-                self.project.catalogue.files.insert(file.clone(), record);
+                catalogue.files.insert(file.clone(), record);
             }
         }
-        let raw = &self.project.raw;
-        self.project.catalogue.files.retain(|file, _| layout::is_archive(file) || raw.contains_key(file) || self.touched.contains(file));
+        catalogue.files.retain(|file, _| layout::is_archive(file) || raw.contains_key(file) || self.touched.contains(file));
         // A new project is made by what is stored in it, not by a look that found nothing.
-        let new = self.project.raw.is_empty();
-        if new && swaps.is_empty() && self.project.catalogue.is_blank() {
-            return Ok(swaps);
+        let new = raw.is_empty();
+        if new && swaps.is_empty() && catalogue.is_blank() {
+            return Ok(Vec::new());
         }
-        if self.project.catalogue.project.created.is_empty() && (new || self.project.rebuilt) {
-            self.at.clone_into(&mut self.project.catalogue.project.created);
+        if catalogue.project.created.is_empty() && (new || *rebuilt) {
+            self.at.clone_into(&mut catalogue.project.created);
         }
-        let json = self.project.catalogue.to_json().map_err(|e| Error::failure(format!("the catalogue cannot be written: {e}")))?;
-        let raw = self.project.raw.get(INDEX);
-        if raw.map(|r| r.bytes.as_slice()) != Some(json.as_bytes()) {
-            swaps.push(swap(&name, INDEX, raw, Some(json.into_bytes())));
-        }
-        Ok(swaps)
+        let index = || {
+            let json = catalogue.to_json().map_err(|e| Error::failure(format!("the catalogue cannot be written: {e}")))?;
+            let raw = raw.get(INDEX);
+            let differs = raw.map(|r| r.bytes.as_slice()) != Some(json.as_bytes());
+            Ok(differs.then(|| swap(name, INDEX, raw, Some(json.into_bytes()))))
+        };
+        let index = checked(&swaps, index)?;
+        Ok(swaps.into_iter().map(|(_, swap)| swap).chain(index).collect())
     }
+}
+
+/// Checks what is about to be written, beside the catalogue's own `work`: of a large project each takes a while.
+fn checked<T>(swaps: &[((&String, &Document), FileSwap)], work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let check = || {
+        swaps
+            .iter()
+            .filter_map(|(from, swap)| Some((*from, swap.after.as_ref()?)))
+            .try_for_each(|((file, document), (_, bytes))| check(document, bytes, file))
+    };
+    std::thread::scope(|scope| {
+        let large = swaps.iter().any(|(_, swap)| swap.after.as_ref().is_some_and(|(_, bytes)| bytes.len() > LARGE));
+        let beside = large.then(|| scope.spawn(check));
+        let done = work();
+        match beside {
+            Some(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(done),
+            None => check().and(done),
+        }
+    })
 }
 
 fn swap(project: &str, file: &str, raw: Option<&Raw>, bytes: Option<Vec<u8>>) -> FileSwap {
     FileSwap::new(format!("{project}/{file}"), raw.map(|r| (r.sha.clone(), r.stamp)), bytes)
 }
 
+/// Bytes for which a thread of its own pays.
+const LARGE: usize = 256 << 10;
+
 /// What is about to be written must read back as the same entries.
-fn check(document: &Document, text: &str, file: &str) -> Result<()> {
-    if document.reads_as(text) {
+fn check(document: &Document, bytes: &[u8], file: &str) -> Result<()> {
+    if std::str::from_utf8(bytes).is_ok_and(|text| document.reads_as(text)) {
         return Ok(());
     }
     Err(Error::failure(format!("{file} would not read back as written; nothing was changed")).hint("please report this"))

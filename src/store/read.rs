@@ -88,13 +88,61 @@ pub(super) fn between_commits<T>(home: &Path, name: &str, wait: Duration, look: 
 pub(super) fn read_now(home: &Path, name: &str) -> Result<Project> {
     let mut project = Project { name: name.to_owned(), ..Project::default() };
     let folder = home.join(name);
-    for file in files(home, name, false, &mut project.problems)? {
-        if let Some(raw) = Raw::read(&folder.join(&file))? {
-            project.raw.insert(file, raw);
+    let files = files(home, name, false, &mut project.problems)?;
+    let is_large = |file: &str| fs::metadata(folder.join(file)).is_ok_and(|meta| meta.len() > LARGE);
+    let read = |file: &str| -> Result<Option<(Raw, Part)>> {
+        Ok(Raw::read(&folder.join(file))?.map(|raw| {
+            let part = if is_large(file) { Part::of(file, &raw) } else { Part::Later };
+            (raw, part)
+        }))
+    };
+    let read = std::thread::scope(|scope| -> Result<Vec<_>> {
+        let all: Vec<_> = files.iter().map(|file| is_large(file).then(|| scope.spawn(|| read(file)))).collect();
+        let all = files.iter().zip(all).map(|(file, thread)| match thread {
+            Some(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => read(file),
+        });
+        all.collect()
+    })?;
+    let mut catalogue = None;
+    for (file, (raw, part)) in files.into_iter().zip(read).filter_map(|(file, read)| Some((file, read?))) {
+        match part {
+            Part::Document(document) => drop(project.documents.insert(file.clone(), document)),
+            Part::Catalogue(read) => catalogue = Some(read),
+            Part::Later => {}
         }
+        project.raw.insert(file, raw);
     }
-    project.load_catalogue(&folder)?;
+    project.load_catalogue(&folder, catalogue)?;
     Ok(project)
+}
+
+/// Bytes of a file for which a thread of its own pays.
+const LARGE: u64 = 256 << 10;
+
+/// What is in a large file.
+enum Part {
+    Document(Document),
+    Catalogue(Result<Catalogue, String>),
+    /// It is small, or has a fault that is found when it is parsed.
+    Later,
+}
+
+impl Part {
+    fn of(file: &str, raw: &Raw) -> Self {
+        if file == INDEX {
+            return Self::Catalogue(read_catalogue(&raw.bytes));
+        }
+        let text = std::str::from_utf8(&raw.bytes).ok().zip(layout::layer_of(file));
+        text.map_or(Self::Later, |(text, layer)| Self::Document(Document::parse(text, layer)))
+    }
+}
+
+fn read_catalogue(bytes: &[u8]) -> Result<Catalogue, String> {
+    match Catalogue::read(bytes) {
+        Ok(catalogue) if catalogue.version == 0 => Err("it has no version".to_owned()),
+        other => other.map_err(|e| e.to_string()),
+    }
 }
 
 /// Names of our files in a project that are there, in the order in which they are read.
@@ -179,18 +227,15 @@ impl Project {
         Base(self.raw.iter().filter(|(file, _)| !layout::is_archive(file)).map(|(file, raw)| (file.clone(), raw.sha.clone())).collect())
     }
 
-    fn load_catalogue(&mut self, folder: &Path) -> Result<()> {
+    /// Takes the catalogue over that was `read`; else reads it.
+    fn load_catalogue(&mut self, folder: &Path, read: Option<Result<Catalogue, String>>) -> Result<()> {
         let name = self.name.clone();
         let empty = || Catalogue {
             version: VERSION,
             project: ProjectIdentity { name: name.clone(), ..ProjectIdentity::default() },
             ..Catalogue::default()
         };
-        let parse = |bytes: &[u8]| match Catalogue::read(bytes) {
-            Ok(catalogue) if catalogue.version == 0 => Err("it has no version".to_owned()),
-            other => other.map_err(|e| e.to_string()),
-        };
-        let why = match self.raw.get(INDEX).map(|raw| parse(&raw.bytes)) {
+        let why = match read.or_else(|| self.raw.get(INDEX).map(|raw| read_catalogue(&raw.bytes))) {
             Some(Ok(catalogue)) => {
                 self.catalogue = catalogue;
                 self.catalogue.project.name.clone_from(&self.name);
@@ -212,7 +257,7 @@ impl Project {
             }
         };
         self.rebuilt = true;
-        let backup = Raw::read(&folder.join("index.json.bak"))?.and_then(|raw| parse(&raw.bytes).ok());
+        let backup = Raw::read(&folder.join("index.json.bak"))?.and_then(|raw| read_catalogue(&raw.bytes).ok());
         let lost = match backup {
             Some(old) => {
                 self.catalogue = Catalogue { files: BTreeMap::new(), version: VERSION, ..old };

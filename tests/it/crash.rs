@@ -115,7 +115,7 @@ fn settled(home: &Path) -> BTreeMap<String, Vec<u8>> {
     assert!(!home.join(".state/journal/commit.json").exists());
     let s = opened.store.snapshot("p").unwrap();
     assert!(s.problems.is_empty(), "{:?}", s.problems);
-    let listed: Vec<&str> = s.catalogue.memories.iter().filter(|(_, m)| !m.file.contains("archive")).map(|(id, _)| id.as_str()).collect();
+    let listed: Vec<&str> = s.catalogue.memories.iter().filter(|(_, m)| !m.file.contains("archive")).map(|(id, _)| id).collect();
     let mut there: Vec<&str> = s.entries.iter().map(|e| e.memory.id.as_str()).collect();
     there.sort_unstable();
     assert_eq!(listed, there, "catalogue and Markdown move together");
