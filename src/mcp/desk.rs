@@ -268,17 +268,24 @@ impl Desk<'_> {
         self.readable(store, project).iter().map(|name| self.snapshot(store, name)).collect()
     }
 
-    /// Gives ids to what was typed by hand since the last look, so that a search finds it. Costs a look at the folder.
-    fn take_in(&self, store: &Store, project: &str) -> Result<()> {
-        let now = stamps(&store.home().join(project));
-        if self.kept.seen.borrow().get(project) != Some(&now) {
-            if store.has_unnamed(project) {
+    /// The memories of these projects, open for a search. What was typed by hand gets its id first, once for each state of a folder:
+    /// there may be entries that cannot be changed.
+    fn searcher(&self, store: &Store, projects: &[String]) -> Result<Searcher> {
+        let now = self.env.timestamp().as_nanosecond();
+        let searcher = match self.kept.searcher.take() {
+            Some(kept) => kept.again(projects, now)?,
+            None => Searcher::open(store, projects, now)?,
+        };
+        let mut took = false;
+        for project in &searcher.unnamed {
+            let now = stamps(&store.home().join(project));
+            if self.kept.seen.borrow().get(project) != Some(&now) {
                 self.snapshot(store, project)?;
+                took = true;
+                self.kept.seen.borrow_mut().insert(project.to_owned(), stamps(&store.home().join(project)));
             }
-            // What comes in meanwhile is noticed at the next call.
-            self.kept.seen.borrow_mut().insert(project.to_owned(), now);
         }
-        Ok(())
+        if took { searcher.again(projects, now) } else { Ok(searcher) }
     }
 
     fn update(&self, store: &Store, project: &str, make: &mut dyn FnMut(&Snapshot) -> Result<Plan>) -> Result<()> {
@@ -296,18 +303,11 @@ impl Desk<'_> {
             }
         };
         let projects = self.readable(&store, &project);
-        for project in &projects {
-            self.take_in(&store, project)?;
-        }
         let mut options = SearchOptions::new(self.env.today());
         options.limit = arguments.count("limit").unwrap_or(DIGEST);
         options.hold_back = !store.trust_hand_edits;
         options.least_confidence = arguments.number("min_confidence").unwrap_or_default();
-        let now = self.env.timestamp().as_nanosecond();
-        let searcher = match self.kept.searcher.take() {
-            Some(kept) => kept.again(&projects, now)?,
-            None => Searcher::open(&store, &projects, now)?,
-        };
+        let searcher = self.searcher(&store, &projects)?;
         let Found { hits, all, .. } = searcher.find_counted(arguments.text("query").unwrap_or_default(), &options)?;
         searcher.notes().iter().for_each(|note| (self.log)(note));
         self.kept.searcher.replace(Some(searcher));

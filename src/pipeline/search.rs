@@ -55,7 +55,7 @@ impl Searcher {
             Ok(source) => source,
             Err(error) => {
                 notes.push(format!("searched without the index: {error}"));
-                whole(store, projects)?
+                whole(store, projects, &mut unnamed)?
             }
         };
         Ok(Self { store: store.clone(), projects: projects.to_vec(), source: RefCell::new(source), notes: RefCell::new(notes), unnamed })
@@ -110,7 +110,7 @@ impl Searcher {
         let found = by(&self.source.borrow(), query, options);
         found.or_else(|error| {
             self.notes.borrow_mut().push(format!("searched without the index: {error}"));
-            let source = whole(&self.store, &self.projects)?;
+            let source = whole(&self.store, &self.projects, &mut Vec::new())?;
             // It failed once: the next process shall make it anew.
             if error.kind != Kind::Busy {
                 self.source.replace(Source::Whole(Vec::new()));
@@ -135,8 +135,10 @@ impl Searcher {
     }
 }
 
-fn whole(store: &Store, projects: &[String]) -> Result<Source> {
+fn whole(store: &Store, projects: &[String], unnamed: &mut Vec<String>) -> Result<Source> {
     let snapshots: Vec<Snapshot> = projects.iter().map(|p| store.snapshot(p)).collect::<Result<_>>()?;
+    let has_unnamed = |snapshot: &&Snapshot| snapshot.problems.iter().any(|p| p.code == "no_id");
+    *unnamed = snapshots.iter().filter(has_unnamed).map(|snapshot| snapshot.project.clone()).collect();
     Ok(Source::Whole(snapshots.iter().map(Whole::of).collect()))
 }
 

@@ -74,15 +74,6 @@ impl Store {
         document.find(ids).filter_map(|view| Some((view.entry.id.clone()?, view.line))).collect()
     }
 
-    /// Whether an entry of a project was typed by hand and has no id yet. Much cheaper than a [`Store::snapshot`].
-    pub fn has_unnamed(&self, project: &str) -> bool {
-        let files = read::files(&self.home, project, false, &mut Vec::new()).unwrap_or_default();
-        files.iter().any(|file| {
-            let text = std::fs::read_to_string(self.home.join(project).join(file)).unwrap_or_default();
-            layout::layer_of(file).is_some_and(|layer| Document::parse(&text, layer).has_unnamed())
-        })
-    }
-
     /// Makes an empty project, bound to a root if one is given ([`super::identity::root_of`]).
     ///
     /// # Errors

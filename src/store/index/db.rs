@@ -117,7 +117,7 @@ pub(super) fn renew(home: &Path, always: bool) -> Result<()> {
         sql.pragma_update(None, "journal_mode", "WAL")?;
         sql.execute_batch(
             "CREATE TABLE project (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, stamps TEXT NOT NULL, \
-             docs INTEGER NOT NULL, length INTEGER NOT NULL)",
+             docs INTEGER NOT NULL, length INTEGER NOT NULL, unnamed INTEGER NOT NULL)",
         )?;
         sql.pragma_update(None, "user_version", FORMAT)
     };

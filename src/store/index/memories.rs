@@ -97,20 +97,24 @@ impl Index {
     pub fn refresh(&self, store: &Store, project: &str, now: i128) -> Result<Refreshed> {
         let known = self.stamps(project).map_err(|e| failed(&e))?;
         match Stamps::look(known.as_ref(), &self.home, project, now)? {
-            Look::Same => Ok(Refreshed::default()),
+            Look::Same => self.unnamed(project),
             Look::Restamp(stamps) => {
                 let text = to_json(&stamps)?;
                 let set = self.sql().execute("UPDATE project SET stamps = ?2 WHERE name = ?1", params![project, text]);
                 set.map_err(|e| failed(&e))?;
-                Ok(Refreshed::default())
+                self.unnamed(project)
             }
             Look::Changed(stamps) => {
                 let snapshot = store.snapshot(project)?;
-                let stamps = stamps.with(&snapshot.base);
-                let unnamed = snapshot.problems.iter().filter(|p| p.code == "no_id").count();
-                self.write(&snapshot, &stamps).map(|done| Refreshed { unnamed, ..done })
+                self.write(&snapshot, &stamps.with(&snapshot.base))
             }
         }
+    }
+
+    /// What a refresh found that had nothing to do.
+    fn unnamed(&self, project: &str) -> Result<Refreshed> {
+        let found = self.sql().query_row("SELECT unnamed FROM project WHERE name = ?1", [project], |row| row.get::<_, i64>(0));
+        found.map(|unnamed| Refreshed { unnamed: unnamed as usize, ..Refreshed::default() }).map_err(|e| failed(&e))
     }
 
     /// The index as it is there; `None` if there is none.

@@ -62,15 +62,16 @@ impl Index {
     pub(super) fn write(&self, snapshot: &Snapshot, stamps: &Stamps) -> Result<Refreshed> {
         let rows = records(snapshot).map(New::of).collect::<Result<Vec<New>>>()?;
         let stamps = to_json(stamps)?;
+        let unnamed = snapshot.problems.iter().filter(|p| p.code == "no_id").count();
         self.whole(|sql| {
             let mut table = Table::make(sql, &snapshot.project)?;
             let mut old = table.all()?;
             let rows = rows.into_iter().map(|new| (old.remove(&new.record.id), new));
             let changed: Vec<(Option<Old>, New)> = rows.filter(|(old, new)| old.as_ref().is_none_or(|o| o.sum != new.sum)).collect();
-            let done = Refreshed { written: changed.len(), removed: old.len(), unnamed: 0 };
+            let done = Refreshed { written: changed.len(), removed: old.len(), unnamed };
             table.put(changed)?;
             old.values().try_for_each(|old| table.take_out(old))?;
-            table.close(&stamps)?;
+            table.close(&stamps, unnamed)?;
             Ok(done)
         })
     }
@@ -100,7 +101,8 @@ impl Index {
                     table.take_out(&old)?;
                 }
             }
-            table.close(&stamps)
+            // A commit begins by giving ids to what was typed by hand.
+            table.close(&stamps, 0)
         })
     }
 
@@ -174,7 +176,7 @@ struct Table<'a> {
 
 impl<'a> Table<'a> {
     fn make(sql: &'a Connection, project: &str) -> rusqlite::Result<Self> {
-        sql.execute("INSERT OR IGNORE INTO project (name, stamps, docs, length) VALUES (?1, '', 0, 0)", [project])?;
+        sql.execute("INSERT OR IGNORE INTO project (name, stamps, docs, length, unnamed) VALUES (?1, '', 0, 0, 0)", [project])?;
         let key: i64 = sql.query_row("SELECT key FROM project WHERE name = ?1", [project], |r| r.get(0))?;
         sql.execute_batch(&format!(
             "CREATE TABLE IF NOT EXISTS doc_{key} (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sum INTEGER NOT NULL, \
@@ -271,7 +273,7 @@ impl<'a> Table<'a> {
     }
 
     /// Writes down what the rows are now.
-    fn close(&self, stamps: &str) -> rusqlite::Result<()> {
+    fn close(&self, stamps: &str, unnamed: usize) -> rusqlite::Result<()> {
         let key = self.key;
         let mut add = self.sql.prepare(&format!(
             "INSERT INTO term_{key} (term, docs) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET docs = docs + excluded.docs"
@@ -283,7 +285,7 @@ impl<'a> Table<'a> {
                 forget.execute([term])?;
             }
         }
-        let close = "UPDATE project SET stamps = ?2, docs = docs + ?3, length = length + ?4 WHERE key = ?1";
-        self.sql.execute(close, params![self.key, stamps, self.docs, self.length]).map(drop)
+        let close = "UPDATE project SET stamps = ?2, docs = docs + ?3, length = length + ?4, unnamed = ?5 WHERE key = ?1";
+        self.sql.execute(close, params![self.key, stamps, self.docs, self.length, unnamed as i64]).map(drop)
     }
 }

@@ -191,12 +191,6 @@ impl Document {
         likely.filter_map(|placed| self.view(placed)).filter(is)
     }
 
-    /// Whether an entry was typed by hand and has no id yet; entries that have one are not read.
-    pub fn has_unnamed(&self) -> bool {
-        let unnamed = |p: &Piece| p.entry(self.layer).is_some_and(|e| e.readable && e.id.is_none());
-        self.pieces.iter().any(|p| p.is_entry() && p.likely_id().is_none() && unnamed(p))
-    }
-
     /// What was odd, with line numbers of the file and the heading; `file` is left empty.
     pub fn problems(&self) -> Vec<Problem> {
         let placed = |view: View<'_>, p: &Problem| {
