@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::env::Env;
 use crate::error::Error;
 use crate::store::{Severity, Store};
+use crate::text::words::count;
 
 /// How a finding stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -223,8 +224,11 @@ fn memories(at: &Ground<'_>) -> Vec<Finding> {
             let odd = findings.iter().filter(|f| f.severity == Severity::Warning).count();
             match bad.first() {
                 Some(first) => vec![fault(format!("{} ({} such)", first.problem, bad.len()), "`claude-mem verify` names every place")],
-                None if odd > 0 => vec![note(format!("{odd} small things in the memory files"), "`claude-mem verify` names them")],
-                None => vec![fine(format!("{projects} project folders, every file whole"))],
+                None if odd > 0 => vec![note(
+                    format!("{} in the memory files", count(odd, "small thing", "small things")),
+                    "`claude-mem verify` names every place",
+                )],
+                None => vec![fine(format!("{}, every file whole", count(projects, "project folder", "project folders")))],
             }
         }
     }
@@ -300,13 +304,20 @@ fn queue(at: &Ground<'_>) -> Vec<Finding> {
     let (waiting, failed) = (queue::waiting(at.home).len(), queue::failed(at.home));
     let mut out = Vec::new();
     if let Some(last) = failed.last() {
-        let says = format!("{} conversations could not be read after several tries; the last: {}", failed.len(), last.error);
+        let says = format!(
+            "{} not be read after several tries; the last: {}",
+            count(failed.len(), "conversation could", "conversations could"),
+            last.error
+        );
         out.push(fault(says, "`claude-mem ingest --all-history` tries them again"));
     }
     match (waiting, at.config.text("hooks.auto_ingest")) {
         (0, _) => {}
-        (n, "off") => out.push(note(format!("{n} conversations wait to be read"), "`claude-mem ingest --all-history` reads them")),
-        (n, _) => out.push(fine(format!("{n} conversations wait for the next session"))),
+        (n, "off") => out.push(note(
+            count(n, "conversation waits to be read", "conversations wait to be read"),
+            "`claude-mem ingest --all-history` reads them",
+        )),
+        (n, _) => out.push(fine(count(n, "conversation waits for the next session", "conversations wait for the next session"))),
     }
     if out.is_empty() {
         out.push(fine("nothing waits"));
@@ -369,7 +380,7 @@ fn client(at: &Ground<'_>) -> Vec<Finding> {
     // The client's default is 30 days (its settings reference, cleanupPeriodDays).
     let days = settings.get("cleanupPeriodDays").and_then(Value::as_u64).unwrap_or(30);
     let off = at.config.text("hooks.auto_ingest") == "off";
-    let says = format!("Claude Code deletes conversations after {days} days");
+    let says = format!("Claude Code deletes conversations after {}", count(usize::try_from(days).unwrap_or(usize::MAX), "day", "days"));
     if days < 7 || (off && days <= 30) {
         let hint = "run `claude-mem ingest --all-history` before that, or set a larger cleanupPeriodDays in the client's settings.json";
         out.push(note(says, hint));

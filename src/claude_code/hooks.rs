@@ -194,9 +194,7 @@ impl Place {
 
     /// The work tree that the project's memories speak of.
     pub(super) fn repo(&self, hook: Hook<'_>) -> Option<Repo> {
-        self.project.as_ref()?;
-        let root = identity::root_of(&self.cwd);
-        Some(Repo::at(&root.folder, root.is_repository(), hook.env.zone()))
+        self.project.as_ref().map(|_| staleness::repo_around(&self.cwd, hook.env.zone()))
     }
 
     pub(super) fn name(&self) -> &str {

@@ -217,10 +217,9 @@ impl VerifyArgs {
                 };
                 app.ui.line(&format!("{} {what}", paint(style::GOOD, "ok:")));
             }
-            match edited {
-                0 => {}
-                1 => app.ui.line("1 entry was changed by hand; its quotes cannot be checked any more"),
-                n => app.ui.line(&format!("{n} entries were changed by hand; their quotes cannot be checked any more")),
+            if edited > 0 {
+                let (entries, their) = (count(edited, "entry was", "entries were"), if edited == 1 { "its" } else { "their" });
+                app.ui.line(&format!("{entries} changed by hand; {their} quotes cannot be checked any more"));
             }
         }
         if faults > 0 {

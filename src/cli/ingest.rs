@@ -333,7 +333,9 @@ fn receipt(app: &App, why: &str, outcome: &Outcome, one: bool, first: bool) {
         }
     }
     match outcome.unreadable.len() {
-        n if n > FEW && !ui.wishes.verbose => ui.warn(&format!("{n} files were no transcripts (--verbose lists them)")),
+        n if n > FEW && !ui.wishes.verbose => {
+            ui.warn(&format!("{} (--verbose lists them)", count(n, "file was no transcript", "files were no transcripts")));
+        }
         _ if one => {}
         _ => outcome.unreadable.iter().for_each(|(_, error)| ui.warn(&ui.foreign(&error.to_string()))),
     }

@@ -9,6 +9,7 @@ use super::answer::{self, Answer, Faulty};
 use super::prompt::{self, Request};
 use super::{Extraction, Job, Unfinished, Usage, carry, chunk};
 use crate::error::{Error, Kind, Result};
+use crate::text::words::count;
 
 /// Why a reply ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +102,11 @@ pub async fn run(wire: &dyn Wire, job: &Job, budget: u64) -> Result<Extraction> 
         out.refused.extend(answer.refused);
     }
     if stale > 0 {
-        out.notes.push(format!("{stale} entries rested only on turns read before and were left out"));
+        out.notes.push(count(
+            stale,
+            "entry rested only on turns read before and was left out",
+            "entries rested only on turns read before and were left out",
+        ));
     }
     if let Some(category) = refusals.first() {
         let reason = format!("the model refused to read it ({category})");

@@ -14,6 +14,7 @@ pub mod statement;
 
 use crate::error::Problem;
 use crate::model::{Kind, Speaker};
+use crate::text::words::count;
 
 /// One statement of a foreign store.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +63,7 @@ impl Found {
     /// Notes how many things of a kind were left alone.
     fn left_alone(&mut self, number: usize, one: &str, many: &str) {
         if number > 0 {
-            self.notes.push(format!("{number} {} left alone", if number == 1 { one } else { many }));
+            self.notes.push(format!("{} left alone", count(number, one, many)));
         }
     }
 }

@@ -13,13 +13,19 @@ use crate::repo::{Care, Finding, Question, Repo, State};
 use crate::store::{Snapshot, identity};
 use crate::text::mentions::{self, Mention};
 
+/// The work tree around a folder that belongs to a project.
+pub fn repo_around(cwd: &Path, zone: TimeZone) -> Repo {
+    let root = identity::root_of(cwd);
+    Repo::at(&root.folder, root.is_repository(), zone)
+}
+
 /// The work tree that a project's memories speak of: that of the working folder, if it belongs to the project, else the first of
 /// its roots that is there. `roots` as the catalogue has them: git common dirs, or folders.
 pub fn repo_of(cwd: &Path, roots: &[String], zone: TimeZone) -> Option<Repo> {
     let here = identity::root_of(cwd);
     let inside = |root: &String| *root == here.path.to_string_lossy() || cwd.starts_with(root);
     if roots.iter().any(inside) {
-        return Some(Repo::at(&here.folder, here.is_repository(), zone));
+        return Some(repo_around(cwd, zone));
     }
     let root = roots.iter().map(PathBuf::from).find(|root| root.exists())?;
     match (root.file_name(), root.parent()) {

@@ -81,7 +81,7 @@ fn around(snapshot: &Snapshot, ids: &[Id]) -> Snapshot {
     let kept = |id: &str| near.contains(id);
     let conflicts = snapshot.catalogue.conflicts.iter().filter(|r| kept(&r.older) && kept(&r.newer)).cloned().collect();
     let memories = &snapshot.catalogue.memories;
-    let memories = near.iter().filter_map(|id| Some(((*id).to_owned(), memories.get(*id)?.clone()))).collect();
+    let memories = near.iter().filter_map(|id| Some(((*id).to_owned(), memories.get(id)?.clone()))).collect();
     Snapshot {
         project: snapshot.project.clone(),
         entries: snapshot.entries.iter().filter(|e| kept(e.memory.id.as_str())).cloned().collect(),

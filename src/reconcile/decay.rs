@@ -10,6 +10,7 @@ use jiff::civil::Date;
 
 use crate::model::{Change, Id, Kind, Layer, Memory, State};
 use crate::store::{Entry, Snapshot};
+use crate::text::words::count;
 
 /// How fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,10 @@ fn prune(entry: &Entry, now: Date, days: u32) -> Option<Decayed> {
     let age = memory.day()?.until(now).ok()?.get_days();
     let old = memory.layer == Layer::Transient && !stays(memory) && i64::from(age) > i64::from(days);
     let change = || Change::Forget { id: memory.id.clone(), tombstone: None };
-    old.then(|| Decayed { change: change(), reason: format!("transient, {age} days old") })
+    old.then(|| Decayed {
+        change: change(),
+        reason: format!("transient, {} old", count(usize::try_from(age).unwrap_or_default(), "day", "days")),
+    })
 }
 
 /// A date that has passed.
@@ -83,7 +87,7 @@ fn lapse(memory: &Memory, today: &str) -> Option<Decayed> {
 fn archive(memory: &Memory, unused: usize, days: u32) -> Option<Decayed> {
     let old = memory.layer == Layer::Working && !stays(memory) && unused >= days as usize;
     let change = || Change::Archive { id: memory.id.clone() };
-    old.then(|| Decayed { change: change(), reason: format!("not used on {unused} {} of work", if unused == 1 { "day" } else { "days" }) })
+    old.then(|| Decayed { change: change(), reason: format!("not used on {} of work", count(unused, "day", "days")) })
 }
 
 fn date(text: &str) -> Option<Date> {

@@ -10,9 +10,11 @@ use super::journal::{self, Stamp, sha256};
 use super::layout::{self, INDEX, LONG_TERM, WORKING};
 use super::markdown::{Document, View};
 use super::{Entry, Near, Snapshot, Text};
+use crate::cores::on_all_cores;
 use crate::error::{Error, Kind, Problem, Result};
 use crate::model::plan::Base;
 use crate::model::{Id, Layer, Memory, RelationType};
+use crate::text::words::count;
 
 /// One file as read.
 #[derive(Clone, Debug)]
@@ -108,7 +110,7 @@ pub(super) fn read_now(home: &Path, name: &str) -> Result<Project> {
     for (file, (raw, part)) in files.into_iter().zip(read).filter_map(|(file, read)| Some((file, read?))) {
         match part {
             Part::Document(document) => drop(project.documents.insert(file.clone(), document)),
-            Part::Catalogue(read) => catalogue = Some(read),
+            Part::Catalogue(read) => catalogue = Some(*read),
             Part::Later => {}
         }
         project.raw.insert(file, raw);
@@ -123,7 +125,7 @@ const LARGE: u64 = 256 << 10;
 /// What is in a large file.
 enum Part {
     Document(Document),
-    Catalogue(Result<Catalogue, String>),
+    Catalogue(Box<Result<Catalogue, String>>),
     /// It is small, or has a fault that is found when it is parsed.
     Later,
 }
@@ -131,7 +133,7 @@ enum Part {
 impl Part {
     fn of(file: &str, raw: &Raw) -> Self {
         if file == INDEX {
-            return Self::Catalogue(read_catalogue(&raw.bytes));
+            return Self::Catalogue(Box::new(read_catalogue(&raw.bytes)));
         }
         let text = std::str::from_utf8(&raw.bytes).ok().zip(layout::layer_of(file));
         text.map_or(Self::Later, |(text, layer)| Self::Document(Document::parse(text, layer)))
@@ -270,11 +272,11 @@ impl Project {
             }
         };
         self.fill_catalogue();
-        let count = self.catalogue.memories.len();
+        let memories = count(self.catalogue.memories.len(), "memory", "memories");
         self.problems.push(problem(
             "catalogue_rebuilt",
             shown(&self.name, INDEX),
-            format!("the catalogue {why} and was made anew from Markdown with {count} memories; {lost}"),
+            format!("the catalogue {why} and was made anew from Markdown with {memories}; {lost}"),
         ));
         Ok(())
     }
@@ -434,7 +436,7 @@ impl Project {
                 snapshot.unannounced.extend(view.entry.id.clone().filter(|_| !known.announced));
             }
             if !edits.is_empty() {
-                let text = if edits.len() == 1 { "1 entry was".to_owned() } else { format!("{} entries were", edits.len()) };
+                let text = count(edits.len(), "entry was", "entries were");
                 snapshot.problems.push(problem("hand_edit", shown, format!("{text} added or changed outside claude-mem")));
             }
             snapshot.unannounced.extend(edits.iter().flatten().cloned());
@@ -443,7 +445,7 @@ impl Project {
         let unseen = self.catalogue.memories.keys().filter(|id| !seen.contains(id)).filter_map(|id| self.catalogue.memories.get(id));
         let gone = unseen.filter(|known| !layout::is_archive(&known.file) && !unclear.contains(&known.file)).count();
         if gone > 0 {
-            let text = if gone == 1 { "1 entry was".to_owned() } else { format!("{gone} entries were") };
+            let text = count(gone, "entry was", "entries were");
             snapshot.problems.push(problem("hand_edit", self.name.clone(), format!("{text} taken out outside claude-mem")));
         }
         snapshot
@@ -454,13 +456,10 @@ impl Project {
 pub(super) fn read_entries(document: &Document) {
     /// Pieces for which a thread pays.
     const SHARE: usize = 1000;
-    let wanted = document.pieces().div_ceil(SHARE).min(8);
-    let shares = if wanted > 1 { wanted.min(std::thread::available_parallelism().map_or(1, usize::from)) } else { 1 };
-    std::thread::scope(|scope| {
-        for share in 1..shares {
-            scope.spawn(move || document.read_share(share, shares));
-        }
-        document.read_share(0, shares);
+    let shares: Vec<usize> = (0..document.pieces().div_ceil(SHARE)).collect();
+    on_all_cores(&shares, 1, &|part| {
+        part.iter().for_each(|at| document.read_share(*at, shares.len()));
+        Vec::<()>::new()
     });
 }
 

@@ -144,8 +144,8 @@ impl<'a> Bench<'a> {
             // Mere use of memories changes the catalogue, too; entries that came since do not come from nothing.
             let left = read(behind(self.home, &self.commits, target.seq, &file.path)?).unwrap_or_default();
             let now = read(self.now(&file.path)?).unwrap_or_default();
-            let new = now.memories.keys().filter(|id| !left.memories.contains_key(*id));
-            obstacles.extend(new.filter_map(|id| Id::parse(id)).map(Obstacle::Entry));
+            let new = now.memories.keys().filter(|id| !left.memories.contains_key(id));
+            obstacles.extend(new.filter_map(Id::parse).map(Obstacle::Entry));
         }
         self.whole(target, files)?;
         Ok(obstacles)

@@ -228,6 +228,11 @@ fn flush_run(run: &mut String, take: &mut dyn FnMut(&str)) {
     run.clear();
 }
 
+/// `1 memory`, `2 memories`: a count with the form of its noun, or of noun and verb, that fits it.
+pub fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// [`tokens`] as a set.
 pub fn token_set(text: &str) -> BTreeSet<String> {
     tokens(text).into_iter().collect()

@@ -8,6 +8,7 @@ use super::values::each_object;
 use super::{Input, Reading};
 use crate::error::Result;
 use crate::model::{Conversation, Cursor};
+use crate::text::words::count;
 
 /// Reads every conversation of a list, or the one that is the whole file.
 ///
@@ -20,7 +21,7 @@ pub fn read(
     build: fn(&[u8]) -> serde_json::Result<Conversation>,
 ) -> Result<Reading> {
     let mut problems = Problems::default();
-    let (mut turns, mut blank) = (0usize, 0u64);
+    let (mut turns, mut blank) = (0usize, 0usize);
     let offset = each_object(input, &mut problems, &mut |bytes| {
         let conversation = build(bytes)?;
         let count = conversation.turns.len();
@@ -34,7 +35,11 @@ pub fn read(
         Ok(())
     })?;
     if blank > 0 {
-        problems.add("no_turns", None, format!("{blank} conversations without any words were skipped"));
+        problems.add(
+            "no_turns",
+            None,
+            count(blank, "conversation without any words was skipped", "conversations without any words were skipped"),
+        );
     }
     let cursor = Cursor { offset, turns: u32::try_from(turns).unwrap_or(u32::MAX), last_uuid: None };
     Ok(Reading { format, problems: problems.list(), cursor })

@@ -209,7 +209,7 @@ fn doctor_names_what_is_wrong_and_what_to_do() {
     for word in [
         "CLAUDE_MEM_OFF is set",
         "claude-mem.db",
-        "1 conversations could not be read",
+        "1 conversation could not be read",
         "the disk is full",
         "search.db is damaged",
         "turns all hooks off",

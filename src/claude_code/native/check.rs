@@ -16,6 +16,7 @@ use crate::model::Id;
 use crate::repo::{Care, Question, Repo, State};
 use crate::store::Severity;
 use crate::text::mentions;
+use crate::text::words::count;
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +131,12 @@ fn stale(folder: &Folder, repo: &Repo, today: &str) -> Vec<Finding> {
             let line = file.text.lines().position(|l| l.contains(&name)).map(|n| n as u64 + 1);
             match one.state {
                 State::Gone => found.push(warning("gone", &file.name, line, format!("names {name}, which is not there any more"))),
-                State::Changed => found.push(note("changed", &file.name, line, format!("{age} days old; names {name}, changed since"))),
+                State::Changed => found.push(note(
+                    "changed",
+                    &file.name,
+                    line,
+                    format!("{} old; names {name}, changed since", count(usize::try_from(age).unwrap_or_default(), "day", "days")),
+                )),
                 State::Fresh | State::Unknown => {}
             }
         }

@@ -91,10 +91,7 @@ pub fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// `1 memory`, `2 memories`: a count with the right form of its noun.
-pub fn count(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
-}
+pub use crate::text::words::count;
 
 /// Times that a question is asked again after an answer that is none.
 pub const TRIES: usize = 3;
