@@ -118,17 +118,22 @@ pub const SMALL: Size = Size { truths: 170, conflicts: 25, duplicates: 12 };
 /// English and Chinese shapes, tuned on and held out.
 pub const KNOWN: &[(&str, bool)] = &[("english-a", false), ("english-b", true), ("chinese-a", false), ("chinese-b", true)];
 
-/// Shapes by somebody who knew neither the detector nor the other shapes.
-pub const STRANGE: &[(&str, bool)] = &[("english-c", true), ("english-d", true), ("chinese-c", true), ("chinese-d", true)];
+/// Shapes by somebody who knew neither the detector nor the other shapes; d, the later ones, are scored as held out.
+pub const STRANGE: &[(&str, bool)] = &[("english-c", false), ("english-d", true), ("chinese-c", false), ("chinese-d", true)];
 
 impl Truths {
     /// A store of some files of shapes, such as [`KNOWN`].
     pub fn new(seed: u64, size: &Size, files: &[(&str, bool)]) -> Self {
         let mut all = Self { random: seed, ..Self::default() };
+        let mut subjects = std::collections::BTreeSet::new();
         for (file, held_out) in files {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cases/truths/{file}.yaml"));
-            let shapes: Shapes = serde_saphyr::from_str(&std::fs::read_to_string(path).expect("shapes")).expect("valid shapes");
+            let mut shapes: Shapes = serde_saphyr::from_str(&std::fs::read_to_string(path).expect("shapes")).expect("valid shapes");
             let before = all.snapshot.entries.len();
+            // Two files that speak of the same subject contradict each other in ways that nobody planted.
+            for pool in ["service", "habit"] {
+                shapes.pools.entry(pool.to_owned()).or_default().retain(|name| subjects.insert(name.replace(' ', "").to_lowercase()));
+            }
             all.grow(&shapes, size, file.starts_with("english"));
             if *held_out {
                 all.held_out.extend(all.snapshot.entries.iter().skip(before).map(|e| e.memory.id.clone()));
@@ -182,7 +187,9 @@ impl Truths {
         let pool = |name: &str| from.pools.get(name).expect("a pool");
         // Every shape with every subject, in a random order, the first of each shape up front.
         let subjects = pool("service").len();
-        let mut places: Vec<(usize, usize)> = (0..from.shapes.len()).flat_map(|shape| (0..subjects).map(move |s| (shape, s))).collect();
+        let count = |shape: usize| subjects.min(pool(&from.shapes[shape].of).len());
+        let mut places: Vec<(usize, usize)> =
+            (0..from.shapes.len()).flat_map(|shape| (0..count(shape)).map(move |s| (shape, s))).collect();
         for at in (1..places.len()).rev() {
             places.swap(at, self.below(at + 1));
         }
