@@ -35,6 +35,9 @@ const LEAST_SHARED: f64 = 0.34;
 /// Share if one says that it leaves the other's value behind: other words may then differ.
 const SHARED_LEFT: f64 = 0.6;
 
+/// Most CJK letters, or half words, that both sides may say beside what one affirms and the other denies.
+const OTHER: usize = 2;
+
 /// Most letters by which the longer form of a word may be longer (changes, but not changelog).
 const ENDING: usize = 3;
 
@@ -64,11 +67,13 @@ pub(super) struct Found {
     pub same_slot: bool,
     /// Two values, if neither says that something is left behind or denied.
     pub values: Option<(String, String)>,
+    /// Whether one affirms what the other denies.
+    pub sign: bool,
 }
 
 impl From<(String, bool)> for Found {
     fn from((reason, same_slot): (String, bool)) -> Self {
-        Self { reason, same_slot, values: None }
+        Self { reason, same_slot, values: None, sign: false }
     }
 }
 
@@ -83,7 +88,7 @@ pub(super) fn told(older: &Claim, newer: &Claim) -> Option<Found> {
     other_value(older, newer, &newer.units)
         .or_else(|| in_one_clause(older, newer))
         .or_else(|| left_behind(older, newer).map(Found::from))
-        .or_else(|| opposite(older, newer).map(Found::from))
+        .or_else(|| opposite(older, newer).map(|found| Found { sign: true, ..found.into() }))
         .or_else(|| renewed(older, newer).map(Found::from))
 }
 
@@ -222,7 +227,7 @@ fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<Found> {
     let counts = |v: &Unit| !todos || !matches!(v.look, Look::Name | Look::Value);
     let (v, w) = pairs().find(|(v, w)| counts(v) && frame.comparable(v, w))?;
     let reason = format!("{}: {} in one and {} in the other", shared(a, b), v.text, w.text);
-    Some(Found { reason, same_slot: true, values: Some((v.text.clone(), w.text.clone())) })
+    Some(Found { values: Some((v.text.clone(), w.text.clone())), ..(reason, true).into() })
 }
 
 fn both_name(a: &Claim, b: &Claim) -> bool {
@@ -264,7 +269,9 @@ impl Frame {
             (Look::Name | Look::Value, Look::Name | Look::Value) if wide(v) != wide(w) => self.rest_is_same && told,
             (Look::Name, Look::Name) if (v.by == "#") != (w.by == "#") => false,
             (Look::Name, Look::Name) => told || self.rest_is_same,
-            (Look::Name | Look::Value, Look::Name | Look::Value) => told,
+            // "written in Catalan", "written in the third person": a name is no value of the kind of other words.
+            (Look::Name, Look::Value) | (Look::Value, Look::Name) => told && (self.changed || wide(v)),
+            (Look::Value, Look::Value) => told,
             (Look::Number(None), Look::Number(None)) if v.by.starts_with('#') || w.by.starts_with('#') => v.by == w.by,
             (Look::Number(None), Look::Number(None)) => told || self.rest_is_same,
             (x, y) => x == y,
@@ -307,6 +314,14 @@ fn renewed(a: &Claim, b: &Claim) -> Option<(String, bool)> {
 
 /// One says it, the other denies it.
 fn opposite(a: &Claim, b: &Claim) -> Option<(String, bool)> {
+    // Beside the sign each says something else: they are about two things.
+    let other = |x: &Claim, y: &Claim| {
+        let rest = x.units.iter().filter(|u| !y.units.iter().chain(&y.left).any(|o| near(u, o)));
+        rest.map(|u| if u.text.chars().any(is_cjk) { 1 } else { 2 }).sum::<usize>()
+    };
+    if other(a, b) > OTHER && other(b, a) > OTHER {
+        return None;
+    }
     let pairs = a.parts.iter().flat_map(|x| b.parts.iter().map(move |y| (x, y)));
     let found = pairs.filter(|(x, y)| disagree(x, y)).find(|(x, y)| {
         let (p, q) = (Rest::of(&x.units, &y.units), Rest::of(&y.units, &x.units));

@@ -2,7 +2,7 @@
 
 use super::claim::Look;
 use super::roles::{self, Role};
-use crate::text::amounts::measure;
+use crate::text::amounts::{Dimension, measure};
 
 /// Digits with what stands behind them in the word: a version may begin with v.
 pub(super) fn number_of(word: &str) -> Option<(String, &str)> {
@@ -17,13 +17,17 @@ pub(super) fn number_of(word: &str) -> Option<(String, &str)> {
 /// The look of a word that is a value by itself.
 pub(super) fn look_of(word: &str, next: &str) -> Option<Look> {
     const DAYS: &[&str] = &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-    const COUNTS: &[&str] = &["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    const COUNTS: &[&str] = &[
+        "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "forty",
+        "fifty", "sixty", "ninety",
+    ];
+    let often = matches!(word, "once" | "twice") && matches!(next, "a" | "per" | "every" | "each");
     let digits = |c: char| c.is_ascii_digit();
     let number = word.strip_prefix('v').unwrap_or(word);
     if DAYS.contains(&word.trim_end_matches('s')) {
         return Some(Look::Day);
     }
-    if COUNTS.contains(&word) || word == "one" && !next.is_empty() && roles::of_word(next).is_none_or(|role| role == Role::Owns) {
+    if often || COUNTS.contains(&word) || word == "one" && !next.is_empty() && roles::of_word(next).is_none_or(|role| role == Role::Owns) {
         return Some(Look::Number(None));
     }
     if word.contains('/') {
@@ -45,7 +49,8 @@ pub(super) fn look_of(word: &str, next: &str) -> Option<Look> {
 /// A day, a date or a counted number at the beginning of CJK letters; with its length and its spelling.
 pub(super) fn wide_value(rest: &[char], before: Option<char>, after_number: bool) -> Option<(Look, usize, String)> {
     const NUMERALS: &str = "零一二两三四五六七八九十百千万半";
-    const COUNTERS: &str = "个次天台条人份副周月年小分秒倍层种行位件名遍";
+    const COUNTERS: &str = "个次天台条人份副周月年小分秒倍层种行位件名遍字元块页章句段斤克米度岁楼";
+    const PERIODS: &str = "天日周月季年";
     let text: String = rest.iter().take(4).collect();
     for (n, names) in [(2, ["周", "週"]), (3, ["星期", "礼拜"])] {
         let day = names.iter().find_map(|name| text.strip_prefix(name)).and_then(|t| t.chars().next());
@@ -64,8 +69,28 @@ pub(super) fn wide_value(rest: &[char], before: Option<char>, after_number: bool
     if after_number {
         return None;
     }
-    let run = rest.iter().take_while(|c| NUMERALS.contains(**c)).count();
+    let is = |at: usize, any: &str| rest.get(at).is_some_and(|c| any.contains(*c));
+    // 每周, 每半年: how often.
+    let weekday = is(1, "周") && is(2, "一二三四五六日天");
+    if is(0, "每") && is(1 + usize::from(is(1, "半")), PERIODS) && !weekday {
+        let n = 2 + usize::from(is(1, "半"));
+        return Some((Look::Number(Some(Dimension::Time)), n, rest.iter().take(n).collect()));
+    }
+    let numerals = |from: usize| rest.iter().skip(from).take_while(|c| NUMERALS.contains(**c)).count();
+    let run = numerals(0);
+    // 十点半, 九点十五分; 一点 by itself is "a bit".
+    let bit = run == 1 && is(0, "一") && !before.is_some_and(|c| "上午晚晨早夜".contains(c));
+    if run > 0 && is(run, "点") && !bit && !is(run + 1, "评赞击子") {
+        let half = usize::from(is(run + 1, "半整"));
+        let minutes = if half > 0 { 0 } else { numerals(run + 1) };
+        let n = run + 1 + half + minutes + usize::from(minutes > 0 && is(run + 1 + minutes, "分刻"));
+        return Some((Look::Time, n, rest.iter().take(n).collect()));
+    }
+    // 五十, 三千: a number, whatever is counted.
+    let scaled = run > 1 && rest.iter().take(run).any(|c| "十百千".contains(*c)) && !is(0, "百千万");
     let counted = rest.get(run).is_some_and(|c| COUNTERS.contains(*c));
     let free = !before.is_some_and(|c| "统第唯周期拜万之同".contains(c));
-    (run > 0 && counted && free).then(|| (Look::Number(None), run, rest.iter().take(run).collect::<String>().replace('两', "二")))
+    let time = is(run, "天周年秒") || is(run, "个") && is(run + 1, "月星小") || is(run, "小分") && is(run + 1, "时钟");
+    let of = time.then_some(Dimension::Time);
+    (run > 0 && (counted || scaled) && free).then(|| (Look::Number(of), run, rest.iter().take(run).collect::<String>().replace('两', "二")))
 }

@@ -193,10 +193,12 @@ fn is_key(words: &[Word]) -> bool {
     // A word with a role elsewhere may stand in a name: "release notes", "change logs".
     let glued = words.iter().filter(|w| w.small || w.verb).count();
     let said = |w: Option<&Word>| w.is_some_and(|w| !w.small);
+    // Letters that stand inside a name do nothing there: 论文选题库.
+    let inner = |at: usize| wide && at > 0 && at + 1 < words.len();
     words.len() > usize::from(wide)
         && glued <= usize::from(words.len() > if wide { 2 } else { 1 })
         && words.len() <= longest
-        && !words.iter().any(|w| w.valued || w.verb && (w.small || w.wide))
+        && !words.iter().enumerate().any(|(at, w)| w.valued || w.verb && (w.small || w.wide) && !inner(at))
         && if wide { said(words.last()) } else { said(words.first()) }
 }
 

@@ -7,6 +7,7 @@ pub mod among;
 mod candidate;
 pub mod claim;
 pub mod conflict;
+mod dates;
 pub mod decay;
 pub mod duplicate;
 pub mod links;

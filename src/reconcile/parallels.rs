@@ -6,10 +6,17 @@ use std::collections::{HashMap, HashSet};
 
 use super::conflict::forms;
 use super::makes::{self, Make, Other, Run, filler, runs, worth};
-use super::rows::{LONGEST_NAME, Numbered, Phrase, Row, Word, beside, contains, gaps, phrase, phrases};
+use super::rows::{LONGEST_NAME, Numbered, Phrase, Row, Sort, Word, beside, contains, gaps, phrase, phrases};
+use crate::text::amounts::measure;
 
 /// A key of so many times as many makes of statement is the better one.
 const STRONGER: usize = 3;
+
+/// Others that have the same plain words at the same place, from which on these are a value.
+const KNOWN: usize = 3;
+
+/// Letters of units beside an amount.
+const UNITS: &str = "年月周天日小时分钟秒字元个半底";
 
 /// Claims around a new one of which is learned what they are about.
 const AROUND: usize = 40;
@@ -249,7 +256,10 @@ impl Parallels {
         }
         let one = |x: usize, y: usize| {
             let (about, there) = (self.about.get(x)?, self.rows.get(y)?);
-            let other = about.values.iter().filter(|p| **p != about.value && contains(there, p)).max_by_key(|p| (p.len(), (*p).clone()))?;
+            let sort = |at: usize, words: &Phrase| self.rows.get(at)?.iter().filter(|w| words.contains(&w.text)).map(|w| w.sort).max();
+            let alike = |p: &&Phrase| there.iter().any(|w| w.wide) || sort(x, &about.value) == sort(y, p);
+            let other = about.values.iter().filter(|p| **p != about.value && contains(there, p)).max_by_key(|p| (p.len(), (*p).clone()));
+            let other = other.filter(alike)?;
             Some((say(&about.value), say(other), contains(there, &about.value)))
         };
         one(a, b).or_else(|| one(b, a).map(|(w, v, both)| (v, w, both)))
@@ -280,12 +290,72 @@ impl Parallels {
         gaps(x, y, &pairs).any(|(here, there)| alone(&x[here], y) && alone(&y[there], x))
     }
 
+    /// Two claims that are the same but for what stands at one place: the values that stand there, if they are of one kind.
+    /// Words of one sort are, and words that others have, too. What two bans name is two things; their limits are values.
+    pub fn one_value(&self, a: usize, b: usize, bans: bool) -> Option<Option<(String, String)>> {
+        let (x, y) = (self.rows.get(a)?, self.rows.get(b)?);
+        let same = |(p, q): &(&Word, &Word)| p.text == q.text;
+        let from = x.iter().zip(y).take_while(same).count();
+        let to = x[from..].iter().rev().zip(y[from..].iter().rev()).take_while(same).count();
+        let (v, w) = (&x[from..x.len() - to], &y[from..y.len() - to]);
+        let wide = v.iter().chain(w).any(|w| w.wide);
+        let longest = if wide { LONGEST_NAME.1 } else { LONGEST_NAME.0 };
+        let frame = x[..from].iter().chain(&x[x.len() - to..]);
+        let key = self.key_words(a, b);
+        let text = |w: &Word| self.words.text(w.text);
+        let says = frame.filter(|w| !w.small && !text(w).split('-').any(|part| key.contains(&part)));
+        let says = says.map(|w| if w.wide { 1 } else { 2 }).sum::<usize>() > 1;
+        let (p, q) = (sort_of(v)?, sort_of(w)?);
+        if !says || v.len().max(w.len()) > longest {
+            return None;
+        }
+        let amounts = p == Sort::Amount && q == p;
+        let like = |words: &[Word]| words.iter().find(|w| w.sort == p).map(|w| w.like);
+        // Beside amounts only units, beside names only small words, and no word of both.
+        let fits = |words: &[Word], there: &[Word]| {
+            let opened = words.first().is_some_and(|w| w.small && !w.wide && !matches!(text(w), "a" | "an" | "the" | "every"));
+            let one = |w: &Word| match p {
+                Sort::Amount if amounts => {
+                    w.sort == p
+                        || w.small
+                        || measure(text(w)).is_some()
+                        || measure(&format!("{}es", text(w))).is_some()
+                        || UNITS.contains(text(w))
+                }
+                Sort::Name if !w.wide && p == q => w.sort == p || w.small,
+                _ => !w.verb && (w.small || !there.iter().any(|o| o.text == w.text)),
+            };
+            let glued = |w: Option<&Word>| w.is_some_and(|w| w.small && w.wide);
+            let named = self.about.iter().any(|o| !o.key.is_empty() && contains(words, &o.key));
+            !opened && !glued(words.first()) && words.iter().all(one) && !named
+        };
+        let before = from.checked_sub(1).and_then(|i| x.get(i)).map(|w| w.text);
+        // Others have it at the same place, or at another one.
+        let known = |words: &[Word]| {
+            let is = |w: &&[Word]| w.iter().zip(words).all(|(x, y)| x.text == y.text);
+            let places = |(i, row): (usize, &Row)| -> Option<Option<u32>> {
+                let at = row.windows(words.len()).position(|w| is(&w)).filter(|_| i != a && i != b)?;
+                Some(at.checked_sub(1).and_then(|at| row.get(at)).map(|w| w.text))
+            };
+            let found: Vec<Option<u32>> = self.rows.iter().enumerate().filter_map(places).collect();
+            found.iter().filter(|p| **p == before).count() >= KNOWN || found.iter().any(|p| *p != before)
+        };
+        let plain = |words: &[Word]| words.iter().all(|w| w.sort == Sort::Plain);
+        let alike = fits(v, w) && fits(w, v) && (!amounts || like(v) == like(w)) && (!bans || amounts);
+        // In letters without spaces every word is plain; elsewhere a plain one may be a verb, unless it ends the row.
+        let alike = alike && (p == q && !plain(v) || (wide || p == q && to == 0) && known(v) && known(w));
+        let say = |words: &[Word]| words.iter().map(text).collect::<Vec<_>>().join(" ");
+        Some(alike.then(|| (say(v), say(w))))
+    }
+
     /// Whether two claims are the same but for a few words at one place, all of which say something.
     pub fn one_place(&self, a: usize, b: usize) -> bool {
         let (Some(x), Some(y), Some(about)) = (self.rows.get(a), self.rows.get(b), self.about.get(a)) else { return false };
         let pairs = beside(x, y);
+        // Other numbers at a place of their own are one more.
+        let apart: Vec<usize> = pairs.iter().filter(|(i, j)| x[*i].text != y[*j].text).map(|(i, _)| *i).collect();
         let beyond = pairs.iter().filter(|(i, _)| !about.key.contains(&x[*i].text)).count();
-        let mut places = 0;
+        let mut places = usize::from(!apart.is_empty()) + apart.windows(2).filter(|w| w[1] > w[0] + 2).count();
         for (here, there) in gaps(x, y, &pairs) {
             if here.is_empty() != there.is_empty() || x[here.clone()].iter().chain(&y[there]).any(|w| w.verb || w.small) {
                 return false;
@@ -303,6 +373,11 @@ impl Parallels {
         };
         row.iter().filter(skips).map(|w| w.like).collect()
     }
+}
+
+/// What the words of a value look like.
+fn sort_of(words: &[Word]) -> Option<Sort> {
+    words.iter().map(|w| w.sort).max()
 }
 
 /// The key that a row names, of most makes of statement; the longest of them.

@@ -1,15 +1,8 @@
 //! The text of a claim cut up: clauses at marks, and in them words, runs of CJK letters and marks. What a piece means is
 //! told in `units`.
 
-use std::borrow::Cow;
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use super::dates::in_figures;
 use crate::text::words::{is_cjk, unify};
-
-/// 9月1日.
-static DATE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("(?:[0-9]{4}年 ?)?([0-9]{1,2}) ?月 ?([0-9]{1,2}) ?[日号]").ok());
 
 /// A piece of the text: a word with what can stand inside one, a run of CJK letters, a mark.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,13 +12,9 @@ pub(super) enum Piece {
     Mark(char),
 }
 
-/// A text with plain marks, and with days of the calendar in one spelling.
+/// A text with plain marks, and with days and times in one spelling.
 pub(super) fn plain(text: &str) -> String {
-    let text = unify(text);
-    match DATE.as_ref().map(|date| date.replace_all(&text, " 0-$1-$2 ")) {
-        Some(Cow::Owned(dated)) => dated,
-        _ => text,
-    }
+    in_figures(&unify(text)).into_owned()
 }
 
 /// Clauses: cut at marks, not inside numbers.

@@ -6,12 +6,17 @@ use super::claim::{Claim, Look, Unit};
 use super::conflict::{Found, denies, disagree, near};
 use super::parallels::{Parallels, Said};
 use crate::model::Kind;
+use crate::text::phrases::has_any;
+use crate::text::words::{fold, is_cjk};
 
 /// Share of what the shorter claim says beside subject and value that the other must say, too.
 const SHARED: f64 = 0.4;
 
 /// Share if the newer one says that something changed.
 const SHARED_CHANGED: f64 = 0.3;
+
+/// Share if both values are known to stand at that place.
+const SHARED_LEARNED: f64 = 0.25;
 
 /// Share of the longer claim if one says what the other denies.
 const SHARED_DENIED: f64 = 0.5;
@@ -28,7 +33,18 @@ impl Beside<'_> {
     /// Whether values that were found in the words are such that the claims can disagree in them.
     pub fn holds(&self, found: &Found) -> bool {
         // That a thing changed says nothing of a property that the other one does not speak of.
-        let Some((v, w)) = &found.values else { return found.same_slot || self.said(&[]).both > 0.0 };
+        let Some((v, w)) = &found.values else {
+            let said = self.said(&[]);
+            return if found.sign { said.both > 0.0 && said.both >= SHARED * said.least } else { found.same_slot || said.both > 0.0 };
+        };
+        if two_ends(self.older, self.newer) {
+            return false;
+        }
+        // Letters do not show what kind of value they are: others tell.
+        let letters = v.chars().chain(w.chars()).any(is_cjk);
+        if let Some(value) = self.parallels.one_value(self.at.0, self.at.1, false).filter(|_| letters) {
+            return value.is_some();
+        }
         if self.parallels.one_place(self.at.0, self.at.1) {
             return true;
         }
@@ -54,16 +70,45 @@ impl Beside<'_> {
         if a.also || b.also || a.kind == Kind::Todo || b.kind == Kind::Todo {
             return None;
         }
+        if let Some(Some((v, w))) = self.parallels.one_value(self.at.0, self.at.1, denies(a) && denies(b)) {
+            return Some(in_values(v, w, true));
+        }
+        if let Some((v, w)) = self.replaced() {
+            return Some(in_values(v, w, false));
+        }
         // Two bans are no contradiction, but two limits are, and "no longer A, but B".
         let value = || self.parallels.values(self.at.0, self.at.1).filter(|(_, _, both)| *both || !denies(a) && !denies(b));
         let Some((v, w, named)) = value().or_else(|| typed(a, b).map(|(v, w)| (v, w, false))) else { return self.denied() };
         let said = self.said(&[&v, &w]);
-        let enough = if b.changed { SHARED_CHANGED } else { SHARED };
+        let learned = self.parallels.values(self.at.0, self.at.1).is_some();
+        let enough = if learned {
+            SHARED_LEARNED
+        } else if b.changed {
+            SHARED_CHANGED
+        } else {
+            SHARED
+        };
         // What names both values, and says more than that, speaks of a change.
         let change = named && (b.changed || b.parts.len() > 1 || said.both > 0.0);
         let shares = said.both > 0.0 && said.both >= enough * said.least;
         let found = change || self.parallels.one_place(self.at.0, self.at.1) || shares && (b.changed || !self.two_slots(&[&v, &w]));
-        found.then(|| Found { reason: format!("{v} in one and {w} in the other"), same_slot: false, values: Some((v, w)) })
+        found.then(|| in_values(v, w, false))
+    }
+
+    /// The newer one names the value of the older one, and beside it another of its kind: it speaks of a change.
+    fn replaced(&self) -> Option<(String, String)> {
+        let (a, b) = (self.older, self.newer);
+        let key = self.parallels.key_words(self.at.0, self.at.1);
+        let value = |u: &&Unit| (is_typed(u) || u.look == Look::Name && !u.text.chars().all(is_cjk)) && !key.contains(&u.text.as_str());
+        let kind =
+            |u: &Unit, o: &Unit| u.look == o.look && (u.look != Look::Number(None) || u.by.starts_with('#') == o.by.starts_with('#'));
+        let has = |claim: &Claim, u: &Unit| claim.units.iter().chain(&claim.left).any(|o| near(o, u));
+        let new = |v: &Unit| b.units.iter().filter(value).find(|w| kind(v, w) && !has(a, w)).map(|w| w.text.clone());
+        let says = b.changed || b.parts.len() > 1 || self.said(&[]).both > 0.0;
+        // A bare number comes back by chance.
+        let rare = |v: &&Unit| v.look != Look::Number(None) || self.said(&[&v.text]).both > 0.0;
+        let mut named = a.units.iter().filter(value).filter(|v| has(b, v)).filter(rare);
+        named.find_map(|v| Some((v.text.clone(), new(v)?))).filter(|_| says)
     }
 
     /// One says what the other denies, in other words.
@@ -83,6 +128,7 @@ impl Beside<'_> {
             reason: "one affirms and one denies".to_owned(),
             same_slot: true,
             values: None,
+            sign: true,
         })
     }
 
@@ -97,9 +143,25 @@ impl Beside<'_> {
     }
 }
 
-/// Tells by itself what it can be compared with.
+fn in_values(v: String, w: String, same_slot: bool) -> Found {
+    Found { reason: format!("{v} in one and {w} in the other"), same_slot, values: Some((v, w)), sign: false }
+}
+
+/// Whether one says when something begins and the other when it ends: those are two days.
+fn two_ends(a: &Claim, b: &Claim) -> bool {
+    const BEGINS: &[&str] =
+        &["open", "opens", "opened", "start", "starts", "started", "begin", "begins", "began", "开始", "開始", "起售", "开放"];
+    const ENDS: &[&str] =
+        &["close", "closes", "closed", "end", "ends", "ended", "expire", "expires", "截止", "到期", "结束", "终止", "締切"];
+    let has = |claim: &Claim, words: &[&str]| has_any(&fold(&claim.head), words);
+    let one = |x: &Claim, y: &Claim| has(x, BEGINS) && has(y, ENDS) && !has(x, ENDS) && !has(y, BEGINS);
+    one(a, b) || one(b, a)
+}
+
+/// Tells by itself what it can be compared with. A lone "one" is no count.
 fn is_typed(unit: &Unit) -> bool {
-    matches!(unit.look, Look::Number(_) | Look::Day | Look::Date | Look::Time | Look::Path)
+    let lone = unit.look == Look::Number(None) && matches!(unit.text.as_str(), "一" | "one");
+    !lone && matches!(unit.look, Look::Number(_) | Look::Day | Look::Date | Look::Time | Look::Path)
 }
 
 /// Such values that the other claim does not have, and the words behind them.
@@ -111,6 +173,9 @@ fn alone<'a>(claim: &'a Claim, other: &Claim) -> Vec<(&'a Unit, Option<&'a Unit>
 
 /// Two values that can be compared by themselves.
 fn typed(a: &Claim, b: &Claim) -> Option<(String, String)> {
+    if two_ends(a, b) {
+        return None;
+    }
     let (x, y) = (alone(a, b), alone(b, a));
     // "Python 3.12": the number is that of a name, which the other claim has, too.
     let of = |u: &Unit, there: &Claim| {

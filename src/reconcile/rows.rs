@@ -37,6 +37,18 @@ pub(super) struct Word {
     pub valued: bool,
     /// A letter of a script without spaces.
     pub wide: bool,
+    /// What the word looks like.
+    pub sort: Sort,
+}
+
+/// What a word looks like: values of one place look alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Sort {
+    Plain,
+    /// With a capital, a sign or a digit inside.
+    Name,
+    /// A number, a day, a time.
+    Amount,
 }
 
 /// Words by number.
@@ -75,7 +87,8 @@ impl Numbered {
                         let lower = word.to_lowercase();
                         let next = if let Some(Piece::Word(next)) = pieces.get(at + 1) { next.to_lowercase() } else { String::new() };
                         number = lower.starts_with(|c: char| c.is_ascii_digit());
-                        row.push(self.word(&lower, &next));
+                        let first = row.is_empty();
+                        row.push(self.word(if first { &lower } else { word }, &lower, &next));
                     }
                     Piece::Letters(run) => {
                         self.letters(run, number, &mut row);
@@ -89,7 +102,7 @@ impl Numbered {
         row
     }
 
-    fn word(&mut self, lower: &str, next: &str) -> Word {
+    fn word(&mut self, word: &str, lower: &str, next: &str) -> Word {
         let look = number_of(lower).map(|_| Look::Number(None)).or_else(|| look_of(lower, next));
         let like = match &look {
             Some(Look::Day) => Some("@day"),
@@ -107,6 +120,12 @@ impl Numbered {
             verb: role.is_some_and(|r| r != Role::Glue),
             valued: look.is_some(),
             wide: false,
+            sort: match look {
+                Some(Look::Name | Look::Path) => Sort::Name,
+                Some(_) => Sort::Amount,
+                None if word.contains(char::is_uppercase) || word.contains(['_', '.', '@', '#']) => Sort::Name,
+                None => Sort::Plain,
+            },
         }
     }
 
@@ -116,7 +135,7 @@ impl Numbered {
             let before = at.checked_sub(1).and_then(|b| run.get(b)).copied();
             if let Some((look, n, text)) = wide_value(rest, before, after_number && at == 0) {
                 let like = self.of(if look == Look::Day { "@day" } else { "#" });
-                row.push(Word { like, text: self.of(&text), small: false, verb: false, valued: true, wide: false });
+                row.push(Word { like, text: self.of(&text), small: false, verb: false, valued: true, wide: false, sort: Sort::Amount });
                 at += n;
                 continue;
             }
@@ -124,7 +143,7 @@ impl Numbered {
             for c in rest.iter().take(n) {
                 let text = self.of(c.encode_utf8(&mut [0; 4]));
                 let (small, verb) = (role.is_some_and(|r| !says(r, "")), role.is_some_and(|r| r != Role::Glue));
-                row.push(Word { like: text, text, small, verb, valued: false, wide: is_cjk(*c) });
+                row.push(Word { like: text, text, small, verb, valued: false, wide: is_cjk(*c), sort: Sort::Plain });
             }
             at += n;
         }

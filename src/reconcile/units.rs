@@ -4,7 +4,7 @@ use super::claim::{Look, Part, Unit};
 use super::looks::{look_of, number_of, wide_value};
 use super::pieces::{Piece, clauses, pieces, plain};
 use super::roles::{self, Role};
-use crate::text::amounts::measure;
+use crate::text::amounts::{Dimension, measure};
 use crate::text::phrases::Clause;
 use crate::text::polarity::polarity;
 use crate::text::stems::stem;
@@ -23,8 +23,10 @@ pub(super) struct Read {
 /// Takes a claim apart.
 pub(super) fn read(head: &str) -> Read {
     let mut reader = Reader { wide: head.chars().any(is_cjk), first: true, ..Reader::default() };
-    for clause in clauses(&plain(head)) {
-        reader.clause(clause);
+    let text = plain(head);
+    let clauses = clauses(&text);
+    for (at, clause) in clauses.iter().enumerate() {
+        reader.clause(clause, at + 1 < clauses.len());
     }
     reader.finish()
 }
@@ -79,7 +81,8 @@ const MODAL: &[&str] =
 const LEFT: usize = 3;
 
 impl Reader {
-    fn clause(&mut self, text: &str) {
+    /// Reads one clause; `more` will follow.
+    fn clause(&mut self, text: &str, more: bool) {
         let part = Clause { text: fold(text), question: text.ends_with('?') };
         (self.start, self.gone, self.open, self.leaving) = (self.out.units.len(), false, None, 0);
         self.of_subject = false;
@@ -144,11 +147,22 @@ impl Reader {
         self.out.changed |= changed;
         let sign = polarity(&part);
         let odd = (sign.denials + sign.removals) % 2 == 1;
-        self.gone_clauses.push((self.at, self.gone || odd));
+        // What a condition or a mere date says is neither affirmed nor denied.
+        let (timing, words): (Vec<_>, Vec<_>) = self.out.units.iter().skip(self.start).partition(|u| is_timing(u));
+        let condition = more && (is_condition(text) || !timing.is_empty() && words.len() < 2);
+        if !condition {
+            self.gone_clauses.push((self.at, self.gone || odd));
+        }
         let units = self.out.units.iter().skip(self.start).chain(self.out.left.iter().filter(|u| u.clause == self.at)).cloned().collect();
-        self.out.parts.push(Part { units, clause: part, sign });
+        let part = Part { units, clause: part, sign };
+        match self.out.parts.last_mut().filter(|asked| asked.clause.question && part.units.is_empty()) {
+            // "Emojis? No.": what is asked gets the sign of the answer.
+            Some(asked) => (asked.clause, asked.sign) = (part.clause, part.sign),
+            None if condition => {}
+            None => self.out.parts.push(part),
+        }
         self.at += 1;
-        self.first = self.out.units.is_empty();
+        self.first = self.out.units.is_empty() || text.ends_with(['?', '!']);
     }
 
     /// Beside a clause that affirms, one that denies names what is left behind.
@@ -160,8 +174,7 @@ impl Reader {
         }
         let (denied, affirmed): (Vec<_>, Vec<_>) = self.gone_clauses.iter().partition(|(_, gone)| *gone);
         // "After 14 days, …" affirms nothing.
-        let timing = |u: &Unit| matches!(u.look, Look::Number(_) | Look::Day | Look::Date | Look::Time);
-        let says = |clause: &usize| self.out.units.iter().any(|u| u.clause == *clause && !timing(u));
+        let says = |clause: &usize| self.out.units.iter().any(|u| u.clause == *clause && !is_timing(u));
         if affirmed.iter().any(|(clause, _)| says(clause)) {
             for (clause, _) in denied {
                 let all: Vec<Unit> = self.out.units.iter().filter(|u| u.clause == clause).cloned().collect();
@@ -208,7 +221,7 @@ impl Reader {
             }
             Role::Opens => {
                 // From one value to another: that is a change, whatever the verb.
-                self.out.changed |= word == "to" && !self.from.is_empty();
+                self.out.changed |= word == "to" && self.from.last().is_some_and(|u| u.look != Look::Plain || look_of(next, "").is_some());
                 if word == "是" && next.contains('的') && self.mark_value() {
                     self.subject();
                 } else {
@@ -286,6 +299,12 @@ impl Reader {
         let next = rest.first().copied().unwrap_or_default();
         if let Some(look) = look_of(&lower, next) {
             self.first = false;
+            let look = match look {
+                Look::Number(None) => Look::Number(
+                    measure(next).map(|(_, dimension, _)| dimension).or_else(|| next.starts_with("year").then_some(Dimension::Time)),
+                ),
+                look => look,
+            };
             return self.push(if look == Look::Day { lower.trim_end_matches('s') } else { &lower }, look);
         }
         // "written in Go": in the place of a value a capital makes a name of any word.
@@ -300,7 +319,7 @@ impl Reader {
             self.role(role, &lower, next);
             self.modal = MODAL.contains(&lower.as_str());
             // "I want British spelling": behind a verb a capital means something.
-            self.first &= !self.modal;
+            self.first &= !self.modal && self.at == 0;
             return;
         }
         self.modal = false;
@@ -389,6 +408,20 @@ impl Reader {
             }
         }
     }
+}
+
+/// Whether a clause before another one only says when that holds.
+fn is_condition(clause: &str) -> bool {
+    const FIRST: &[&str] = &["if", "unless", "while", "when", "whenever", "once", "until", "before", "after"];
+    const FIRST_WIDE: &[&str] = &["如果", "若", "要是", "除非", "只要", "一旦", "没有"];
+    const LAST_WIDE: &[&str] = &["时", "时候", "的话", "之前", "之后", "以前", "以后"];
+    let first = clause.split(' ').next().unwrap_or_default().to_lowercase();
+    let end = clause.trim_end_matches([',', '，']);
+    FIRST.contains(&first.as_str()) || FIRST_WIDE.iter().any(|w| clause.starts_with(w)) || LAST_WIDE.iter().any(|w| end.ends_with(w))
+}
+
+fn is_timing(unit: &Unit) -> bool {
+    matches!(unit.look, Look::Number(_) | Look::Day | Look::Date | Look::Time)
 }
 
 fn is_locative(word: &str) -> bool {

@@ -89,11 +89,12 @@ fn planted_faults_are_found_and_only_those() {
     play(KNOWN, &floor);
 }
 
-/// The same in words that nobody had in mind. At first sight recall was .44 and precision .41 on c, .47 and .68 on d, which came later.
+/// The same in words that nobody had in mind: c as tuned on, d as held out. At first sight recall was .44 and precision .41 on c,
+/// .47 and .68 on d, which came later.
 #[test]
 fn strange_words_are_found_less_often() {
     let floor = |fault, _: bool| match fault {
-        Fault::Conflict => (0.40, 0.50),
+        Fault::Conflict => (0.45, 0.70),
         Fault::Duplicate => (0.35, 0.98),
         Fault::Stale => (0.5, 0.98),
     };
@@ -164,4 +165,22 @@ fn what_is_near_is_all_that_remembering_has_to_know() {
         read += part.entries.len();
     }
     assert!(found > 20 && read < 80 * whole.entries.len() / 2, "{found} found, {read} read");
+}
+
+/// What is typed is held against what is near with all that this teaches, as an ingest does: what is planted is found there, too.
+#[test]
+fn what_is_typed_learns_from_what_is_near() {
+    use claude_mem::pipeline::by_hand::remember;
+    let truths = Truths::new(1, &FULL, KNOWN);
+    let (mut wanted, mut found, mut right) = (0, 0, 0);
+    for planted in truths.planted.iter().filter(|p| p.fault == Fault::Conflict).step_by(4) {
+        let [older, newer] = planted.ids.as_slice() else { continue };
+        let mut before = truths.snapshot.clone();
+        let Some(new) = before.entry(newer).map(|e| e.memory.clone()) else { continue };
+        before.entries.retain(|e| e.memory.id != *newer);
+        let noted = remember(&before, &new, TODAY);
+        (wanted, found, right) = (wanted + 1, found + noted.disagrees.len(), right + usize::from(noted.disagrees.contains(older)));
+    }
+    println!("typed: {wanted} planted, {found} found, {right} right");
+    assert!(right * 10 >= wanted * 8 && right * 10 >= found * 9, "{wanted} planted, {found} found, {right} right");
 }

@@ -188,8 +188,7 @@ impl Truths {
         // Every shape with every subject, in a random order, the first of each shape up front.
         let subjects = pool("service").len();
         let count = |shape: usize| subjects.min(pool(&from.shapes[shape].of).len());
-        let mut places: Vec<(usize, usize)> =
-            (0..from.shapes.len()).flat_map(|shape| (0..count(shape)).map(move |s| (shape, s))).collect();
+        let mut places: Vec<(usize, usize)> = (0..from.shapes.len()).flat_map(|shape| (0..count(shape)).map(move |s| (shape, s))).collect();
         for at in (1..places.len()).rev() {
             places.swap(at, self.below(at + 1));
         }
