@@ -348,6 +348,20 @@ impl Parallels {
         Some(alike.then(|| (say(v), say(w))))
     }
 
+    /// Whether one of two claims is the other, said of a part of its subject: "the notes", "the title of the notes".
+    pub fn of_a_part(&self, a: usize, b: usize) -> bool {
+        let (Some(x), Some(y)) = (self.rows.get(a), self.rows.get(b)) else { return false };
+        let pairs = beside(x, y);
+        let (mut mine, mut theirs, mut part) = (false, false, false);
+        for (here, there) in gaps(x, y, &pairs) {
+            (mine, theirs) = (mine || !here.is_empty(), theirs || !there.is_empty());
+            let more = if here.is_empty() { &y[there] } else { &x[here] };
+            let links = more.iter().any(|w| matches!(self.words.text(w.text), "的" | "of"));
+            part |= links && more.iter().any(|w| !w.small && !w.verb && !w.valued);
+        }
+        part && mine != theirs
+    }
+
     /// Whether two claims are the same but for a few words at one place, all of which say something.
     pub fn one_place(&self, a: usize, b: usize) -> bool {
         let (Some(x), Some(y), Some(about)) = (self.rows.get(a), self.rows.get(b), self.about.get(a)) else { return false };

@@ -37,7 +37,7 @@ impl Beside<'_> {
             let said = self.said(&[]);
             return if found.sign { said.both > 0.0 && said.both >= SHARED * said.least } else { found.same_slot || said.both > 0.0 };
         };
-        if two_ends(self.older, self.newer) {
+        if two_ends(self.older, self.newer) || !self.newer.changed && self.parallels.of_a_part(self.at.0, self.at.1) {
             return false;
         }
         // Letters do not show what kind of value they are: others tell.
@@ -67,7 +67,8 @@ impl Beside<'_> {
     /// Two values of one place, in claims that share what they say of it.
     pub fn reworded(&self) -> Option<Found> {
         let (a, b) = (self.older, self.newer);
-        if a.also || b.also || a.kind == Kind::Todo || b.kind == Kind::Todo {
+        let part = !b.changed && self.parallels.of_a_part(self.at.0, self.at.1);
+        if a.also || b.also || part || a.kind == Kind::Todo || b.kind == Kind::Todo {
             return None;
         }
         if let Some(Some((v, w))) = self.parallels.one_value(self.at.0, self.at.1, denies(a) && denies(b)) {

@@ -221,7 +221,9 @@ impl Reader {
             }
             Role::Opens => {
                 // From one value to another: that is a change, whatever the verb.
-                self.out.changed |= word == "to" && self.from.last().is_some_and(|u| u.look != Look::Plain || look_of(next, "").is_some());
+                // "Hard to read" leads from nothing.
+                let typed = self.from.last().is_some_and(|u| u.look != Look::Plain);
+                self.out.changed |= word == "to" && (typed || !self.from.is_empty() && look_of(next, "").is_some());
                 if word == "是" && next.contains('的') && self.mark_value() {
                     self.subject();
                 } else {
