@@ -219,8 +219,12 @@ fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<Found> {
         // It says what it leaves behind, and that is something else.
         return None;
     }
-    let frame =
-        Frame { changed: a.changed || b.changed, rest_is_same: x.subject.is_empty() && y.subject.is_empty(), named: both_name(a, b) };
+    let frame = Frame {
+        changed: a.changed || b.changed,
+        rest_is_same: x.subject.is_empty() && y.subject.is_empty(),
+        named: both_name(a, b),
+        words: in_words(&a.units) || in_words(units),
+    };
     let pairs = || x.values.iter().flat_map(|v| y.values.iter().map(move |w| (*v, *w)));
     // Two todos with other objects are two todos.
     let todos = a.kind == Kind::Todo && b.kind == Kind::Todo;
@@ -228,6 +232,15 @@ fn other_value(a: &Claim, b: &Claim, units: &[Unit]) -> Option<Found> {
     let (v, w) = pairs().find(|(v, w)| counts(v) && frame.comparable(v, w))?;
     let reason = format!("{}: {} in one and {} in the other", shared(a, b), v.text, w.text);
     Some(Found { values: Some((v.text.clone(), w.text.clone())), ..(reason, true).into() })
+}
+
+/// Whether a value goes on in plain words: "by bank transfer".
+fn in_words(units: &[Unit]) -> bool {
+    let goes_on = |pair: &[Unit]| match pair {
+        [v, next] => v.look == Look::Value && next.look == Look::Plain && v.phrase == next.phrase && v.clause == next.clause,
+        _ => false,
+    };
+    units.windows(2).any(goes_on)
 }
 
 fn both_name(a: &Claim, b: &Claim) -> bool {
@@ -250,6 +263,8 @@ struct Frame {
     rest_is_same: bool,
     /// Whether both have one and the same name.
     named: bool,
+    /// Whether a value goes on in plain words.
+    words: bool,
 }
 
 impl Frame {
@@ -269,8 +284,8 @@ impl Frame {
             (Look::Name | Look::Value, Look::Name | Look::Value) if wide(v) != wide(w) => self.rest_is_same && told,
             (Look::Name, Look::Name) if (v.by == "#") != (w.by == "#") => false,
             (Look::Name, Look::Name) => told || self.rest_is_same,
-            // "written in Catalan", "written in the third person": a name is no value of the kind of other words.
-            (Look::Name, Look::Value) | (Look::Value, Look::Name) => told && (self.changed || wide(v)),
+            // "written in Catalan", "written in the third person": a name is no value of the kind of a few other words.
+            (Look::Name, Look::Value) | (Look::Value, Look::Name) => told && (self.changed || wide(v) || !self.words),
             (Look::Value, Look::Value) => told,
             (Look::Number(None), Look::Number(None)) if v.by.starts_with('#') || w.by.starts_with('#') => v.by == w.by,
             (Look::Number(None), Look::Number(None)) => told || self.rest_is_same,

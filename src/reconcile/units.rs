@@ -329,7 +329,8 @@ impl Reader {
             return self.role(Role::Sign, &lower, next);
         }
         let coded = lower.contains(['_', '.', '@', '+', '#']) || lower.chars().any(|c| c.is_ascii_digit());
-        let named = self.wide || (word.starts_with(char::is_uppercase) && !self.first);
+        let inside = word.chars().skip(1).any(char::is_uppercase);
+        let named = self.wide || inside || (word.starts_with(char::is_uppercase) && !self.first);
         self.first = false;
         for piece in lower.split('-').filter(|p| !p.is_empty()) {
             let look = if coded || named && (self.wide || !self.of_subject) { Look::Name } else { self.place(lower.contains('-')) };
