@@ -100,13 +100,24 @@ pub(super) fn main(args: Vec<OsString>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// What this hook has: `CLAUDE_MEM_HOOK_MS` gives it more or less, so that a test on a busy machine is about its words alone.
+fn deadline(env: &Env, home: Option<PathBuf>) -> Duration {
+    let Some(text) = env.var("CLAUDE_MEM_HOOK_MS") else { return DEADLINE };
+    text.parse().map(Duration::from_millis).unwrap_or_else(|_| {
+        let wrong = Error::failure(format!("CLAUDE_MEM_HOOK_MS has the value {text:?}, which is no number of milliseconds"));
+        note_soon(home_of(env, home), Trouble::new(env.now(), "hook", "", &wrong.hint("unset CLAUDE_MEM_HOOK_MS")));
+        DEADLINE
+    })
+}
+
 fn parsed(args: Vec<OsString>, env: Env) {
     let ui = Ui::new(Wishes::default());
     match Cli::try_parse_from(args) {
         Ok(Cli { global, command: Command::Hook(hook) }) => {
-            let late = Error::failure(format!("it took longer than {} ms and was left", DEADLINE.as_millis()));
+            let limit = deadline(&env, global.home.clone());
+            let late = Error::failure(format!("it took longer than {} ms and was left", limit.as_millis()));
             let late = Trouble::new(env.now(), "hook", "", &late);
-            let watch = Watch::begin(DEADLINE, home_of(&env, global.home.clone()), late);
+            let watch = Watch::begin(limit, home_of(&env, global.home.clone()), late);
             let input = stdin();
             let app = App::new(&env, Ui::new(Wishes::default()), global.home, global.project);
             let said = answer(&env, app.as_ref().map_err(Clone::clone), hook.event.as_deref(), &input);
