@@ -45,7 +45,7 @@ pub(super) fn in_figures(text: &str) -> Cow<'_, str> {
     let text = replaced(text, &PAST, |c| {
         let hour = HOURS.iter().position(|name| *name == group(c, 2)).map(|n| n + 1).or_else(|| group(c, 2).parse().ok())?;
         let (hour, minute) = if group(c, 1).ends_with("to") {
-            (hour - 1, 45)
+            (hour.checked_sub(1)?, 45)
         } else if group(c, 1).starts_with(['H', 'h']) {
             (hour, 30)
         } else {
@@ -97,6 +97,7 @@ mod tests {
             ("Window: Tue", "Window: Tuesday"),
             ("at half past three", "at 03:30"),
             ("at quarter to 6", "at 05:45"),
+            ("from quarter to 0", "from quarter to 0"),
             ("at 11 pm", "at 23:00"),
             ("at 12:15 a.m. sharp", "at 00:15 sharp"),
             ("We may sit in the sun on Tuesday", "We may sit in the sun on Tuesday"),

@@ -322,6 +322,14 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// A deadline that is none is said, and the usual one holds.
+#[test]
+fn a_deadline_that_is_no_number_is_said() {
+    let world = world().with("CLAUDE_MEM_HOOK_MS", "soon");
+    let ran = hook(&world, json!({"hook_event_name": "SessionStart", "session_id": "a", "source": "startup"}));
+    assert!(ran.out.contains("CLAUDE_MEM_HOOK_MS") && ran.out.contains("soon"), "{}", ran.out);
+}
+
 /// A client that leaves its end of the pipe open gets its answer, or silence, in time.
 #[test]
 fn an_open_pipe_is_not_waited_for() {
