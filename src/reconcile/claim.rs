@@ -1,5 +1,6 @@
 //! A memory taken apart for the conflict detector: what its words are, when it says that something changed, where it holds.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::duplicate::scope_of;
@@ -111,20 +112,56 @@ const CHANGED: &[&str] = &[
 
 /// Whether the newer memory or the user's words behind it speak of a change.
 pub(super) fn says_change(memory: &Memory) -> bool {
-    let quotes = memory.evidence.iter().filter(|e| e.speaker == Speaker::User).map(|e| fold(&e.quote));
-    std::iter::once(fold(&memory.summary)).chain(quotes).any(|t| has_any(&without_after(&t), CHANGED))
+    tells_change(&memory.summary) || quotes_change(memory)
 }
 
-/// A text without the 以后 that means "after", as in 晚上十点以后 and 三天以后, not "from now on".
-fn without_after(text: &str) -> String {
+fn tells_change(text: &str) -> bool {
+    has_any(&without_after(&fold(text)), CHANGED)
+}
+
+/// Whether the user's words behind a memory speak of a change.
+fn quotes_change(memory: &Memory) -> bool {
+    memory.evidence.iter().filter(|e| e.speaker == Speaker::User && e.quote != memory.summary).any(|e| tells_change(&e.quote))
+}
+
+/// Whether a claim without a change only reports what happened some time ago.
+fn tells_past(folded: &str) -> bool {
+    const PAST: &[&str] = &[
+        "last spring",
+        "last summer",
+        "last autumn",
+        "last fall",
+        "last winter",
+        "last month",
+        "last year",
+        "years ago",
+        "months ago",
+        "a year ago",
+        "a month ago",
+        "去年",
+        "前年",
+        "上个月",
+        "曾经",
+        "几年前",
+        "当年",
+    ];
+    has_any(folded, PAST)
+}
+
+/// A text without the 以后 that means "after", as in 晚上十点以后 and 交上来以后, not "from now on".
+fn without_after(text: &str) -> Cow<'_, str> {
+    if !text.contains("以后") {
+        return Cow::Borrowed(text);
+    }
     const TIME: &[char] = &['点', '半', '分', '钟', '时', '天', '日', '月', '年', '周', '期', '夜', '次'];
     let mut out = String::new();
     for (at, part) in text.split("以后").enumerate() {
-        let after = out.ends_with(TIME) || out.ends_with(|c: char| c.is_ascii_digit());
+        let ends = part.starts_with([',', '，']) && !out.is_empty();
+        let after = ends && at > 0 || out.ends_with(TIME) || out.ends_with(|c: char| c.is_ascii_digit());
         out.push_str(if at > 0 && !after { "以后" } else { "" });
         out.push_str(part);
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Environments and platforms: a claim about one says nothing about another.
@@ -212,21 +249,24 @@ impl Claim {
     pub fn of(memory: &Memory) -> Self {
         let head = head_of(&memory.summary);
         let folded = fold(&head);
-        let outside = exact(&head).iter().filter(|t| t.contains('/')).fold(folded.clone(), |text, path| text.replace(path.as_str(), " "));
+        let paths = paths(&folded);
+        let outside = paths.iter().fold(folded.clone(), |text, path| text.replace(path.as_str(), " "));
         let read = units::read(&head);
+        let changed = read.changed || tells_change(&memory.summary);
         Self {
             summary: memory.summary.clone(),
             kind: memory.kind,
             state: memory.state,
             scope: scope_of(memory),
             places: PLACES.iter().filter(|(_, names)| has_any(&outside, names)).map(|(place, _)| *place).collect(),
-            paths: paths_of(&folded),
-            changed: read.changed || has_any(&fold(&memory.summary), CHANGED),
-            said_changed: read.changed || says_change(memory),
+            paths: about_paths(&folded, paths),
+            changed,
+            said_changed: changed || quotes_change(memory),
             units: read.units,
             left: read.left,
             parts: read.parts,
-            also: read.also,
+            // What happened once says nothing of what holds.
+            also: read.also || !changed && tells_past(&folded),
             head,
         }
     }
@@ -245,14 +285,21 @@ fn head_of(summary: &str) -> String {
     folded.get(..at).unwrap_or_default().to_owned()
 }
 
+/// The paths and addresses of a text. Most have none.
+fn paths(folded: &str) -> BTreeSet<String> {
+    if !folded.contains('/') {
+        return BTreeSet::new();
+    }
+    exact(folded).into_iter().filter(|t| t.contains('/')).collect()
+}
+
 /// Folders that a claim is about: at its beginning, or behind "for".
-fn paths_of(folded: &str) -> BTreeSet<String> {
-    let paths = exact(folded).into_iter().filter(|t| t.contains('/') && !t.contains("://"));
+fn about_paths(folded: &str, paths: BTreeSet<String>) -> BTreeSet<String> {
     let about = |path: &String| {
         let before = folded.find(path.as_str()).and_then(|at| folded.get(..at)).unwrap_or_default().trim_end();
         matches!(before, "" | "in" | "under" | "inside" | "within" | "在") || before.ends_with(" for")
     };
-    paths.filter(about).collect()
+    paths.into_iter().filter(|path| !path.contains("://") && about(path)).collect()
 }
 
 /// Content words of a text that name what it is about.
@@ -343,6 +390,7 @@ mod tests {
         for (text, left) in [
             ("晚上十点以后不推送", "晚上十点不推送"),
             ("3天以后删除", "3天删除"),
+            ("发出去以后,不必回收", "发出去,不必回收"),
             ("以后都用 pnpm", "以后都用 pnpm"),
             ("覆盖率以后 80% 就行", "覆盖率以后 80% 就行"),
         ] {

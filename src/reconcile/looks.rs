@@ -27,7 +27,10 @@ pub(super) fn look_of(word: &str, next: &str) -> Option<Look> {
     if DAYS.contains(&word.trim_end_matches('s')) {
         return Some(Look::Day);
     }
-    if often || COUNTS.contains(&word) || word == "one" && !next.is_empty() && roles::of_word(next).is_none_or(|role| role == Role::Owns) {
+    if often {
+        return Some(Look::Number(Some(Dimension::Time)));
+    }
+    if COUNTS.contains(&word) || word == "one" && !next.is_empty() && roles::of_word(next).is_none_or(|role| role == Role::Owns) {
         return Some(Look::Number(None));
     }
     if word.contains('/') {

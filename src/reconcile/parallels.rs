@@ -15,6 +15,9 @@ const STRONGER: usize = 3;
 /// Others that have the same plain words at the same place, from which on these are a value.
 const KNOWN: usize = 3;
 
+/// Most letters of a value in which some may have a role elsewhere.
+const INNER: usize = 5;
+
 /// Letters of units beside an amount.
 const UNITS: &str = "年月周天日小时分钟秒字元个半底";
 
@@ -51,6 +54,8 @@ pub(super) struct Parallels {
     all_makes: usize,
     /// Words that are values somewhere.
     values: HashSet<u32>,
+    /// Words that look like names somewhere.
+    names: HashSet<u32>,
     words: Numbered,
 }
 
@@ -76,6 +81,7 @@ impl Parallels {
     }
 
     fn learned(mut self, pairs: &makes::Pairs, asked: Vec<bool>) -> Self {
+        self.names = self.rows.iter().flatten().filter(|w| w.sort == Sort::Name).map(|w| w.text).collect();
         let others: Vec<Vec<Other>> =
             asked.iter().enumerate().map(|(at, asked)| if *asked { makes::others(&self.rows, at, pairs) } else { Vec::new() }).collect();
         let made: Vec<Option<Make>> = others.iter().enumerate().map(|(at, others)| makes::make(&self.rows, at, others)).collect();
@@ -205,6 +211,11 @@ impl Parallels {
         keys.flat_map(|id| self.words.text(*id).split('-')).collect()
     }
 
+    /// Whether some claim writes a word like a name, not at its beginning.
+    pub fn is_name(&self, word: &str) -> bool {
+        self.words.known(word).is_some_and(|id| self.names.contains(&id))
+    }
+
     /// How much it tells that two claims both have a word.
     fn rarity(&self, word: &Word) -> f64 {
         let makes = self.makes.get(&word.text).copied().unwrap_or(0);
@@ -305,7 +316,10 @@ impl Parallels {
         let text = |w: &Word| self.words.text(w.text);
         let says = frame.filter(|w| !w.small && !text(w).split('-').any(|part| key.contains(&part)));
         let says = says.map(|w| if w.wide { 1 } else { 2 }).sum::<usize>() > 1;
-        let (p, q) = (sort_of(v)?, sort_of(w)?);
+        // "Every week", "every two weeks".
+        let unit = |words: &[Word]| matches!(words, [one] if !one.wide && measure(text(one)).is_some());
+        let sort = |words: &[Word]| if unit(words) { Some(Sort::Amount) } else { sort_of(words) };
+        let (p, q) = (sort(v)?, sort(w)?);
         if !says || v.len().max(w.len()) > longest {
             return None;
         }
@@ -323,7 +337,11 @@ impl Parallels {
                         || UNITS.contains(text(w))
                 }
                 Sort::Name if !w.wide && p == q => w.sort == p || w.small,
-                _ => !w.verb && (w.small || !there.iter().any(|o| o.text == w.text)),
+                // Letters with a role may stand inside a name: 保管箱, 华为.
+                _ => {
+                    (!w.verb || w.wide && words.len() <= INNER && words.first().is_some_and(|first| first.text != w.text))
+                        && (w.small || !there.iter().any(|o| o.text == w.text))
+                }
             };
             let glued = |w: Option<&Word>| w.is_some_and(|w| w.small && w.wide);
             let named = self.about.iter().any(|o| !o.key.is_empty() && contains(words, &o.key));
@@ -341,9 +359,9 @@ impl Parallels {
             found.iter().filter(|p| **p == before).count() >= KNOWN || found.iter().any(|p| *p != before)
         };
         let plain = |words: &[Word]| words.iter().all(|w| w.sort == Sort::Plain);
-        let alike = fits(v, w) && fits(w, v) && (!amounts || like(v) == like(w)) && (!bans || amounts);
+        let alike = fits(v, w) && fits(w, v) && (!amounts || unit(v) || unit(w) || like(v) == like(w)) && (!bans || amounts);
         // In letters without spaces every word is plain; elsewhere a plain one may be a verb, unless it ends the row.
-        let alike = alike && (p == q && !plain(v) || (wide || p == q && to == 0) && known(v) && known(w));
+        let alike = alike && (amounts || p == q && !plain(v) || (wide || p == q && to == 0) && known(v) && known(w));
         let say = |words: &[Word]| words.iter().map(text).collect::<Vec<_>>().join(" ");
         Some(alike.then(|| (say(v), say(w))))
     }

@@ -33,11 +33,21 @@ impl Beside<'_> {
     /// Whether values that were found in the words are such that the claims can disagree in them.
     pub fn holds(&self, found: &Found) -> bool {
         // That a thing changed says nothing of a property that the other one does not speak of.
+        if two_ends(self.older, self.newer) {
+            return false;
+        }
         let Some((v, w)) = &found.values else {
             let said = self.said(&[]);
             return if found.sign { said.both > 0.0 && said.both >= SHARED * said.least } else { found.same_slot || said.both > 0.0 };
         };
-        if two_ends(self.older, self.newer) || !self.newer.changed && self.parallels.of_a_part(self.at.0, self.at.1) {
+        if !self.newer.changed && self.parallels.of_a_part(self.at.0, self.at.1) {
+            return false;
+        }
+        let (a, b) = (alone(self.older, self.newer), alone(self.newer, self.older));
+        let is_typed = |text: &str| a.iter().chain(&b).any(|(u, _)| u.text == *text);
+        // "Meeting: Tuesday", "meeting: 40 minutes": each has a value of a kind that the other has not.
+        let kinds = !a.is_empty() && !b.is_empty() && typed(self.older, self.newer).is_none();
+        if kinds && !self.newer.changed && !is_typed(v) && !is_typed(w) {
             return false;
         }
         // Letters do not show what kind of value they are: others tell.
@@ -52,8 +62,6 @@ impl Beside<'_> {
         if said.both <= 0.0 {
             return false;
         }
-        let (a, b) = (alone(self.older, self.newer), alone(self.newer, self.older));
-        let is_typed = |text: &str| a.iter().chain(&b).any(|(u, _)| u.text == *text);
         if a.is_empty() != b.is_empty() && !is_typed(v) && !is_typed(w) {
             return false;
         }
@@ -79,7 +87,9 @@ impl Beside<'_> {
         }
         // Two bans are no contradiction, but two limits are, and "no longer A, but B".
         let value = || self.parallels.values(self.at.0, self.at.1).filter(|(_, _, both)| *both || !denies(a) && !denies(b));
-        let Some((v, w, named)) = value().or_else(|| typed(a, b).map(|(v, w)| (v, w, false))) else { return self.denied() };
+        let Some((v, w, named)) = value().or_else(|| typed(a, b).map(|(v, w, _)| (v, w, false))) else { return self.denied() };
+        // "400 pages now": what is counted is the property.
+        let noun = b.changed && typed(a, b).is_some_and(|(p, q, noun)| noun && (&p, &q) == (&v, &w));
         let said = self.said(&[&v, &w]);
         let learned = self.parallels.values(self.at.0, self.at.1).is_some();
         let enough = if learned {
@@ -92,7 +102,7 @@ impl Beside<'_> {
         // What names both values, and says more than that, speaks of a change.
         let change = named && (b.changed || b.parts.len() > 1 || said.both > 0.0);
         let shares = said.both > 0.0 && said.both >= enough * said.least;
-        let found = change || self.parallels.one_place(self.at.0, self.at.1) || shares && (b.changed || !self.two_slots(&[&v, &w]));
+        let found = change || noun || self.parallels.one_place(self.at.0, self.at.1) || shares && (b.changed || !self.two_slots(&[&v, &w]));
         found.then(|| in_values(v, w, false))
     }
 
@@ -104,10 +114,23 @@ impl Beside<'_> {
         let kind =
             |u: &Unit, o: &Unit| u.look == o.look && (u.look != Look::Number(None) || u.by.starts_with('#') == o.by.starts_with('#'));
         let has = |claim: &Claim, u: &Unit| claim.units.iter().chain(&claim.left).any(|o| near(o, u));
-        let new = |v: &Unit| b.units.iter().filter(value).find(|w| kind(v, w) && !has(a, w)).map(|w| w.text.clone());
+        // A word at the beginning is a name if others write it with a capital elsewhere.
+        let first = b.units.first().filter(|u| u.look == Look::Plain && self.parallels.is_name(&u.text) && !key.contains(&u.text.as_str()));
+        let opening = |v: &Unit| first.filter(|w| v.look == Look::Name && !has(a, w));
+        let new = |v: &Unit| {
+            let found = b.units.iter().filter(value).find(|w| kind(v, w) && !has(a, w)).or_else(|| opening(v));
+            found.map(|w| w.text.clone())
+        };
         let says = b.changed || b.parts.len() > 1 || self.said(&[]).both > 0.0;
-        // A bare number comes back by chance.
-        let rare = |v: &&Unit| v.look != Look::Number(None) || self.said(&[&v.text]).both > 0.0;
+        // A bare number comes back by chance, unless of the same things: 98 元.
+        let counted = |v: &Unit| {
+            let nouns = |claim: &Claim| -> Vec<String> {
+                let pairs = claim.units.windows(2).chain(claim.left.windows(2));
+                pairs.filter(|w| w[0].text == v.text && w[0].clause == w[1].clause).map(|w| w[1].text.clone()).collect()
+            };
+            nouns(a).iter().any(|noun| nouns(b).contains(noun))
+        };
+        let rare = |v: &&Unit| v.look != Look::Number(None) || counted(v) || self.said(&[&v.text]).both > 0.0;
         let mut named = a.units.iter().filter(value).filter(|v| has(b, v)).filter(rare);
         named.find_map(|v| Some((v.text.clone(), new(v)?))).filter(|_| says)
     }
@@ -155,7 +178,10 @@ fn two_ends(a: &Claim, b: &Claim) -> bool {
     const ENDS: &[&str] =
         &["close", "closes", "closed", "end", "ends", "ended", "expire", "expires", "截止", "到期", "结束", "终止", "締切"];
     let has = |claim: &Claim, words: &[&str]| has_any(&fold(&claim.head), words);
-    let one = |x: &Claim, y: &Claim| has(x, BEGINS) && has(y, ENDS) && !has(x, ENDS) && !has(y, BEGINS);
+    // What is not done after an hour ends there.
+    let stops = |claim: &Claim| denies(claim) && has_any(&fold(&claim.head), &["after", "以后", "之后"]);
+    let ends = |claim: &Claim| has(claim, ENDS) || stops(claim);
+    let one = |x: &Claim, y: &Claim| has(x, BEGINS) && ends(y) && !ends(x) && !has(y, BEGINS);
     one(a, b) || one(b, a)
 }
 
@@ -172,8 +198,8 @@ fn alone<'a>(claim: &'a Claim, other: &Claim) -> Vec<(&'a Unit, Option<&'a Unit>
     units.map(|(at, u)| (u, claim.units.get(at + 1).filter(word))).collect()
 }
 
-/// Two values that can be compared by themselves.
-fn typed(a: &Claim, b: &Claim) -> Option<(String, String)> {
+/// Two values that can be compared by themselves, and whether they count the same.
+fn typed(a: &Claim, b: &Claim) -> Option<(String, String, bool)> {
     if two_ends(a, b) {
         return None;
     }
@@ -191,5 +217,7 @@ fn typed(a: &Claim, b: &Claim) -> Option<(String, String)> {
         (p, q) => p == q,
     };
     let mut pairs = x.iter().flat_map(|v| y.iter().map(move |w| (v, w)));
-    pairs.find(|(v, w)| comparable(v, w)).map(|(v, w)| (v.0.text.clone(), w.0.text.clone()))
+    let noun = |v: &Option<&Unit>, w: &Option<&Unit>| v.zip(*w).is_some_and(|(n, m)| near(n, m));
+    let found = pairs.find(|(v, w)| comparable(v, w));
+    found.map(|(v, w)| (v.0.text.clone(), w.0.text.clone(), v.0.look == Look::Number(None) && noun(&v.1, &w.1)))
 }

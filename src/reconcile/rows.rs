@@ -69,6 +69,11 @@ impl Numbered {
         number
     }
 
+    /// The number of a word that is known.
+    pub fn known(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+
     /// The word of a number.
     pub fn text(&self, number: u32) -> &str {
         usize::try_from(number).ok().and_then(|at| self.texts.get(at)).map_or("", String::as_str)

@@ -63,6 +63,8 @@ struct Reader {
     /// Words of the clause that would be left behind if the clause speaks of a change.
     from: Vec<Unit>,
     gone_clauses: Vec<(usize, bool)>,
+    /// Behind a condition that denies: "unless A agrees, nobody may" allows it to who asks A.
+    unless: bool,
     /// Names with a number behind them.
     numbered: Vec<usize>,
 }
@@ -145,11 +147,13 @@ impl Reader {
         }
         self.out.left.append(&mut self.from);
         self.out.changed |= changed;
-        let sign = polarity(&part);
+        let mut sign = polarity(&part);
+        sign.open |= std::mem::take(&mut self.unless) && sign.denials > 0;
         let odd = (sign.denials + sign.removals) % 2 == 1;
         // What a condition or a mere date says is neither affirmed nor denied.
         let (timing, words): (Vec<_>, Vec<_>) = self.out.units.iter().skip(self.start).partition(|u| is_timing(u));
         let condition = more && (is_condition(text) || !timing.is_empty() && words.len() < 2);
+        self.unless = condition && (odd || text.to_lowercase().starts_with("unless") || text.starts_with("除非"));
         if !condition {
             self.gone_clauses.push((self.at, self.gone || odd));
         }
@@ -237,6 +241,8 @@ impl Reader {
                 }
             }
             Role::Subject => self.subject(),
+            // 晚上十点以后, 交上来以后: "after", not "from now on".
+            Role::Changes if word == "以后" && self.is_after(next) => {}
             // 改 before anything is named is a verb like others.
             Role::Changes if word == "改" && self.out.units.len() == self.start => {}
             Role::Changes => {
@@ -268,6 +274,12 @@ impl Reader {
                 self.open = Some(Open { by: OWNS.to_owned(), words: 0, names_only: true, uses: false });
             }
         }
+    }
+
+    /// Whether 以后 is said of a time or of something done.
+    fn is_after(&self, next: &str) -> bool {
+        let last = self.out.units.last().filter(|_| self.out.units.len() > self.start);
+        last.is_some_and(|u| next.is_empty() || is_timing(u))
     }
 
     /// Whether "to" stands before a verb: behind "has", "need", a verb of use or a value that goes to no other.

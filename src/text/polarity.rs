@@ -89,7 +89,6 @@ const IDIOMS: &[&str] = &[
     "能不能",
     "行不行",
     "可不可以",
-    "要不",
     "不然",
     "不管",
     "不论",
@@ -128,6 +127,9 @@ const IDIOMS: &[&str] = &[
     "제안",
     "동안",
 ];
+
+/// Nouns whose last letter would make an idiom with a denial behind it.
+const WITH_WANT: &[&str] = &["摘要", "纪要", "概要", "提要", "纲要"];
 
 /// Plain negations.
 const DENIALS: &[&str] = &[
@@ -214,6 +216,8 @@ const REMOVALS: &[&str] = &[
     "ignore",
     "ignored",
     "off",
+    "lifted",
+    "waived",
     "out of scope",
     "放弃",
     "弃用",
@@ -229,6 +233,9 @@ const REMOVALS: &[&str] = &[
     "删掉",
     "砍掉",
     "撤掉",
+    "解除",
+    "撤销",
+    "禁令",
     "拿掉",
     "算了",
     "避免",
@@ -332,7 +339,9 @@ pub fn polarity(clause: &Clause) -> Polarity {
 
 /// [`polarity`], not counting some removing and limiting words.
 pub fn polarity_without(clause: &Clause, ignored: &[&str]) -> Polarity {
-    let mut text = without(&without(&clause.text, IDIOMS), ignored);
+    // 要不 at the beginning proposes; 摘要不 is a noun and a denial.
+    let plain = without(clause.text.strip_prefix("要不").unwrap_or(&clause.text), WITH_WANT);
+    let mut text = without(&without(&plain, IDIOMS), ignored);
     // `n't` is never at a word's edge; a space makes it a word of its own.
     text = text.replace("n't", " n't");
     let denials = count(&text, DENIALS);
@@ -367,6 +376,8 @@ mod tests {
             ("Never commit for me", "Commit for me"),
             ("用 yarn", "不用 yarn"),
             ("密钥不许落盘", "密钥落盘"),
+            ("会议纪要不要外发", "会议纪要外发"),
+            ("No links on the wall", "The ban on links on the wall was lifted"),
             ("タブを使う", "タブを使わない"),
             ("탭을 쓴다", "탭을 쓰지 않는다"),
             ("drop Node 18", "support Node 18"),
@@ -382,6 +393,7 @@ mod tests {
             ("别铺垫", "不要铺垫"),
             ("nothing goes into .env files", "never use .env files"),
             ("前缀不变", "前缀还是 feat"),
+            ("要不用 yarn 吧", "用 yarn"),
             ("Not worth it", "dropped as not worth it"),
             ("Can't we share the options?", "the options are shared"),
         ] {
