@@ -27,8 +27,6 @@ const CHANGED: &[&str] = &[
     "moved from",
     "move to",
     "moving to",
-    "goes to",
-    "go to",
     "switch to",
     "switched to",
     "switched from",

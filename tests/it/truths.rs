@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use claude_mem::model::{Id, Memory};
 use claude_mem::reconcile::duplicate::same;
 use claude_mem::reconcile::lint::{self, lint};
-use planted::{FULL, Fault, KNOWN, SMALL, STRANGE, TODAY, Truths};
+use planted::{FULL, Fault, KNOWN, SMALL, STRANGE, STRANGERS, TODAY, Truths};
 
 /// What was found and what was there.
 #[derive(Debug, Default)]
@@ -99,6 +99,18 @@ fn strange_words_are_found_less_often() {
         Fault::Stale => (0.5, 0.98),
     };
     play(STRANGE, &floor);
+}
+
+/// And in the words that people use most often for such things, by somebody else who knew neither the detector nor the other shapes.
+/// At first sight recall was .88 and precision .83.
+#[test]
+fn plain_words_of_a_stranger() {
+    let floor = |fault, _: bool| match fault {
+        Fault::Conflict => (0.75, 0.78),
+        Fault::Duplicate => (0.35, 0.98),
+        Fault::Stale => (0.65, 0.98),
+    };
+    play(STRANGERS, &floor);
 }
 
 /// Looks through stores of these files and holds what is found against the least recall and precision.

@@ -222,7 +222,7 @@ impl Index {
     /// What candidates say in full.
     ///
     /// # Errors
-    /// As [`Index::candidates`].
+    /// As [`Index::docs`].
     pub fn records(&self, place: &Place, docs: &[&Doc]) -> Result<Vec<MemoryRecord>> {
         let key = place.key;
         let sql = format!("SELECT r.record, d.sum FROM record_{key} r JOIN doc_{key} d ON d.n = r.n WHERE r.n = ?1");

@@ -121,6 +121,9 @@ pub const KNOWN: &[(&str, bool)] = &[("english-a", false), ("english-b", true), 
 /// Shapes by somebody who knew neither the detector nor the other shapes; d, the later ones, are scored as held out.
 pub const STRANGE: &[(&str, bool)] = &[("english-c", false), ("english-d", true), ("chinese-c", false), ("chinese-d", true)];
 
+/// Plain wording by somebody else.
+pub const STRANGERS: &[(&str, bool)] = &[("english-e", true), ("chinese-e", true)];
+
 impl Truths {
     /// A store of some files of shapes, such as [`KNOWN`].
     pub fn new(seed: u64, size: &Size, files: &[(&str, bool)]) -> Self {
