@@ -13,7 +13,7 @@ use crate::error::{Error, Kind, Result};
 use crate::store::{disk, layout};
 
 /// Changes whenever tables or terms do: an index of another format, older or newer, is made anew.
-const FORMAT: i64 = 4;
+const FORMAT: i64 = 5;
 
 /// How long to wait for another process that writes the index.
 const WAIT: Duration = Duration::from_millis(1500);

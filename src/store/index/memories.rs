@@ -1,7 +1,7 @@
 //! The memories in the index: one FTS5 table per project, so that counts of words are those of the project.
 //!
 //! Terms come analysed (`text::terms`); FTS5 only splits them at blanks, and keeps which memories have them, no text and no
-//! places in it. `term` counts those memories, `doc` has what ranking weighs, `record` what is shown, as JSON, so that a search
+//! places in it. `doc` has what ranking weighs, `record` what is shown, as JSON, so that a search
 //! reads no Markdown. Checksums show damage that SQLite does not see.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -158,7 +158,7 @@ impl Index {
     /// In how many memories of a project each of these terms is.
     pub fn holders(&self, place: &Place, terms: &[&str]) -> Result<Vec<usize>> {
         let read = || -> rusqlite::Result<Vec<usize>> {
-            let mut count = self.sql().prepare(&format!("SELECT docs FROM term_{} WHERE term = ?1", place.key))?;
+            let mut count = self.sql().prepare(&format!("SELECT doc FROM vocab_{} WHERE term = ?1", place.key))?;
             let count = |term| count.query_row([term], |r| r.get::<_, i64>(0)).optional().map(|n| n.unwrap_or(0) as usize);
             terms.iter().map(count).collect()
         };
@@ -172,7 +172,7 @@ impl Index {
         }
         let first: String = term.chars().take(1).collect();
         let read = || -> rusqlite::Result<Vec<String>> {
-            let sql = format!("SELECT term FROM term_{} WHERE term >= ?1 AND term < ?2", place.key);
+            let sql = format!("SELECT term FROM vocab_{} WHERE term >= ?1 AND term < ?2", place.key);
             let mut found = self.sql().prepare(&sql)?;
             found.query_map([&first, &format!("{first}\u{10ffff}")], |r| r.get(0))?.collect()
         };

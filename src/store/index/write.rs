@@ -49,7 +49,7 @@ impl Index {
             let all: Vec<(i64, String)> = all.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
             for (key, _) in all.iter().filter(|(_, name)| is_gone(name)) {
                 self.sql().execute_batch(&format!(
-                    "BEGIN IMMEDIATE; DROP TABLE IF EXISTS term_{key}; DROP TABLE IF EXISTS words_{key}; \
+                    "BEGIN IMMEDIATE; DROP TABLE IF EXISTS vocab_{key}; DROP TABLE IF EXISTS words_{key}; \
                      DROP TABLE IF EXISTS doc_{key}; DROP TABLE IF EXISTS record_{key}; DELETE FROM project WHERE key = {key}; COMMIT"
                 ))?;
             }
@@ -170,8 +170,6 @@ struct Table<'a> {
     /// By how much memories and terms in all have grown.
     docs: i64,
     length: i64,
-    /// By term: how many more memories have it.
-    holders: BTreeMap<String, i64>,
 }
 
 impl<'a> Table<'a> {
@@ -182,11 +180,11 @@ impl<'a> Table<'a> {
             "CREATE TABLE IF NOT EXISTS doc_{key} (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sum INTEGER NOT NULL, \
              noted INTEGER NOT NULL, whole INTEGER NOT NULL, row TEXT NOT NULL); \
              CREATE TABLE IF NOT EXISTS record_{key} (n INTEGER PRIMARY KEY, record TEXT NOT NULL); \
-             CREATE TABLE IF NOT EXISTS term_{key} (term TEXT PRIMARY KEY, docs INTEGER NOT NULL) WITHOUT ROWID; \
              CREATE VIRTUAL TABLE IF NOT EXISTS words_{key} USING fts5(said, behind, content = '', detail = column, columnsize = 0, \
-             tokenize = \"ascii tokenchars '.+#'\")"
+             tokenize = \"ascii tokenchars '.+#'\"); \
+             CREATE VIRTUAL TABLE IF NOT EXISTS vocab_{key} USING fts5vocab(words_{key}, 'row')"
         ))?;
-        Ok(Self { sql, key, docs: 0, length: 0, holders: BTreeMap::new() })
+        Ok(Self { sql, key, docs: 0, length: 0 })
     }
 
     fn all(&self) -> rusqlite::Result<BTreeMap<String, Old>> {
@@ -255,12 +253,6 @@ impl<'a> Table<'a> {
     fn count(&mut self, doc: &Doc, by: i64) {
         self.docs += by;
         self.length += by * doc.length as i64;
-        for (term, _) in doc.vocabulary() {
-            match self.holders.get_mut(term) {
-                Some(count) => *count += by,
-                None => drop(self.holders.insert(term.to_owned(), by)),
-            }
-        }
     }
 
     fn take_out(&mut self, old: &Old) -> rusqlite::Result<()> {
@@ -274,17 +266,6 @@ impl<'a> Table<'a> {
 
     /// Writes down what the rows are now.
     fn close(&self, stamps: &str, unnamed: usize) -> rusqlite::Result<()> {
-        let key = self.key;
-        let mut add = self.sql.prepare(&format!(
-            "INSERT INTO term_{key} (term, docs) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET docs = docs + excluded.docs"
-        ))?;
-        let mut forget = self.sql.prepare(&format!("DELETE FROM term_{key} WHERE term = ?1 AND docs = 0"))?;
-        for (term, by) in self.holders.iter().filter(|(_, by)| **by != 0) {
-            add.execute(params![term, by])?;
-            if *by < 0 {
-                forget.execute([term])?;
-            }
-        }
         let close = "UPDATE project SET stamps = ?2, docs = docs + ?3, length = length + ?4, unnamed = ?5 WHERE key = ?1";
         self.sql.execute(close, params![self.key, stamps, self.docs, self.length, unnamed as i64]).map(drop)
     }
