@@ -61,15 +61,18 @@ pub(super) fn failed(e: &rusqlite::Error) -> Error {
 
 /// A lock on `search.lock`. The way to it leads through `search.gate`, which whoever wants to be alone shuts while it waits:
 /// readers that come and go would keep it out for ever.
-fn lock(home: &Path, alone: bool) -> Result<File> {
-    let _gate = take(home, "search.gate", alone)?;
-    take(home, "search.lock", alone)
+fn lock(home: &Path, alone: bool, tries: usize) -> Result<File> {
+    let _gate = take(home, "search.gate", alone, tries)?;
+    take(home, "search.lock", alone, tries)
 }
 
+/// Tries of a search, a fortieth of a second apart.
+const TRIES: usize = 60;
+
 /// A lock on a file of `.state`, tried for a while.
-fn take(home: &Path, name: &str, alone: bool) -> Result<File> {
+fn take(home: &Path, name: &str, alone: bool, tries: usize) -> Result<File> {
     let file = disk::open_lock(&layout::state(home).join(name))?;
-    for _ in 0..60 {
+    for _ in 0..tries {
         let got = if alone { file.try_lock() } else { file.try_lock_shared() };
         match got {
             Ok(()) => return Ok(file),
@@ -80,10 +83,17 @@ fn take(home: &Path, name: &str, alone: bool) -> Result<File> {
     Err(Error::new(Kind::Busy, "the search index is in use").hint("run the same command again"))
 }
 
+/// Opens an index that is good, without waiting for who replaces it: for a commit, which keeps others waiting. `None` if there is none.
+pub(super) fn open_soon(home: &Path) -> Result<Option<Db>> {
+    let shared = lock(home, false, 2)?;
+    let sql = connect(home)?;
+    Ok((format(&sql)? == FORMAT).then(|| Db { sql, file: file_id(&path(home)), _shared: shared }))
+}
+
 /// Opens the index, making it if it is missing or of another format.
 pub(super) fn open(home: &Path) -> Result<Db> {
     disk::create_dir(&layout::state(home))?;
-    let shared = lock(home, false)?;
+    let shared = lock(home, false, TRIES)?;
     if path(home).is_file() {
         let sql = connect(home)?;
         if format(&sql)? == FORMAT {
@@ -92,14 +102,14 @@ pub(super) fn open(home: &Path) -> Result<Db> {
     }
     drop(shared);
     renew(home, false)?;
-    let shared = lock(home, false)?;
+    let shared = lock(home, false, TRIES)?;
     Ok(Db { sql: connect(home)?, file: file_id(&path(home)), _shared: shared })
 }
 
 /// Throws the index away and makes an empty one; unless `always`, only if it is not good.
 pub(super) fn renew(home: &Path, always: bool) -> Result<()> {
     disk::create_dir(&layout::state(home))?;
-    let _alone = lock(home, true)?;
+    let _alone = lock(home, true, TRIES)?;
     // Somebody else may have done it while we waited.
     if !always && path(home).is_file() && connect(home).and_then(|sql| format(&sql)).is_ok_and(|f| f == FORMAT) {
         return Ok(());

@@ -67,6 +67,14 @@ impl Index {
         std::fs::metadata(db::path(home)).map_or(0, |m| m.len())
     }
 
+    /// The index, for a commit: `None` if there is none that can be had at once.
+    pub(super) fn soon(home: &Path) -> Result<Option<Self>> {
+        if !db::path(home).is_file() {
+            return Ok(None);
+        }
+        Ok(db::open_soon(home)?.map(|db| Self { home: home.to_path_buf(), db }))
+    }
+
     pub(super) fn home(&self) -> &Path {
         &self.home
     }

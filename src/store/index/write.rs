@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Brings the index from the state before a commit to the one behind it; `part` has what was written, as it stands now. An index
 /// that did not know the state before, or cannot be written, is left to the next search, which sees that it is behind.
 pub fn follow(home: &Path, before: &Base, manifest: &Manifest, part: &Snapshot, gone: &[Id]) {
-    if let Ok(Some(index)) = Index::existing(home) {
+    if let Ok(Some(index)) = Index::soon(home) {
         drop(index.follow(before, manifest, part, gone));
     }
 }
