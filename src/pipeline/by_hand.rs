@@ -1,12 +1,11 @@
 //! What a person does to single memories: remember, forget, edit. Checks and plans, the same for commands and for the MCP
 //! server. Not here: committing, asking, printing, and what waits for a decision (`review`).
 
-use crate::cores::on_all_cores;
 use crate::error::{Error, Kind, Result};
 use crate::extract::ground;
 use crate::model::plan::{Plan, ReviewItem};
 use crate::model::{self, Change, Id, Layer, Memory, Origin, State, Validity};
-use crate::reconcile::claim::{CLAIMS_SHARE, Claim};
+use crate::reconcile::claim::Claim;
 use crate::reconcile::conflict::Clash;
 use crate::reconcile::neighbours::Neighbours;
 use crate::reconcile::{among, duplicate};
@@ -179,10 +178,10 @@ pub fn remember(snapshot: &Snapshot, memory: &Memory, at: &str) -> Noted {
 }
 
 /// The memories that a new one disagrees with, each with the change that flags both. All are taken together, as an ingest
-/// does: what is near teaches which of them are about one thing. Taken apart on all cores where there are many.
+/// does: what is near teaches which of them are about one thing.
 pub fn clashes<'a>(near: impl Iterator<Item = &'a Memory>, memory: &Memory) -> Vec<(Id, Change)> {
     let holds: Vec<&Memory> = near.filter(|m| matches!(m.state, State::Valid | State::Rejected)).collect();
-    let claims: Vec<Claim> = on_all_cores(&holds, CLAIMS_SHARE, &|part| part.iter().map(|m| Claim::of(m)).collect());
+    let claims = Claim::all(&holds);
     let flag = |(at, clash): (usize, Clash)| {
         let (id, newer) = (holds.get(at)?.id.clone(), memory.id.clone());
         Some((id.clone(), Change::Conflict { older: id, newer, reason: clash.reason, supersedes: clash.changed }))

@@ -5,14 +5,12 @@ use std::collections::BTreeSet;
 
 use super::duplicate::scope_of;
 use super::units;
+use crate::cores::on_all_cores;
 use crate::model::{Kind, Memory, Speaker, State};
 use crate::text::amounts::Dimension;
 use crate::text::phrases::{Clause, has_any};
 use crate::text::polarity::Polarity;
 use crate::text::words::{exact, fold, is_cjk, token_set};
-
-/// Memories for which a thread pays that takes them apart.
-pub const CLAIMS_SHARE: usize = 50;
 
 /// Words that say nothing about the topic (stems).
 pub(super) const GENERIC: &[&str] = &[
@@ -243,6 +241,13 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Takes memories apart, on all cores where there are many.
+    pub fn all(memories: &[&Memory]) -> Vec<Self> {
+        /// Memories for which a thread pays.
+        const SHARE: usize = 50;
+        on_all_cores(memories, SHARE, &|part| part.iter().map(|memory| Self::of(memory)).collect())
+    }
+
     /// Of a memory.
     pub fn of(memory: &Memory) -> Self {
         let head = head_of(&memory.summary);

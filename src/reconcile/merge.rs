@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::among::clashes;
-use super::claim::{CLAIMS_SHARE, Claim, says_change};
+use super::claim::{Claim, says_change};
 use super::conflict::{Clash, clash};
 use super::neighbours::Neighbours;
 use super::todo::{self, Closes};
 use super::{Outcome, ReconcileContext, duplicate, is_global, is_live, links, review_item};
-use crate::cores::on_all_cores;
 use crate::error::Result;
 use crate::extract::ground::Verdict;
 use crate::model::memory::RelationType;
@@ -257,8 +256,7 @@ impl<'a> Merge<'a> {
         let mut known = self.claims.borrow_mut();
         let changes = |m: &Memory| self.amended.contains_key(&m.id) || self.fresh.iter().any(|f| f.id == m.id);
         let new: Vec<&Memory> = memories.iter().copied().filter(|m| !known.contains_key(&m.id) && !changes(m)).collect();
-        let made = on_all_cores(&new, CLAIMS_SHARE, &|part| part.iter().map(|m| (m.id.clone(), Claim::of(m))).collect());
-        known.extend(made.into_iter().map(|(id, claim)| (id, Rc::new(claim))));
+        known.extend(new.iter().map(|m| m.id.clone()).zip(Claim::all(&new).into_iter().map(Rc::new)));
         let claim = |m: &&Memory| match known.get(&m.id).filter(|_| !changes(m)) {
             Some(known) => Rc::clone(known),
             None => Rc::new(Claim::of(m)),

@@ -15,7 +15,7 @@ use crate::store::Snapshot;
 pub(super) fn conflicts(snapshot: &Snapshot, memories: &[Memory]) -> Vec<Proposal> {
     let mut all: Vec<&Memory> = memories.iter().collect();
     all.sort_by_key(|m| (m.day(), &m.id));
-    let claims: Vec<Claim> = all.iter().map(|m| Claim::of(m)).collect();
+    let claims = Claim::all(&all);
     let known: HashSet<(&str, &str)> = snapshot.catalogue.conflicts.iter().map(|c| (c.older.as_str(), c.newer.as_str())).collect();
     let settled = |a: &Memory, b: &Memory| {
         let linked = |x: &Memory, y: &Id| x.relations.iter().any(|r| r.id == *y);
