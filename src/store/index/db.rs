@@ -18,6 +18,9 @@ const FORMAT: i64 = 5;
 /// How long to wait for another process that writes the index.
 const WAIT: Duration = Duration::from_millis(1500);
 
+/// Tries of a search, a fortieth of a second apart.
+const TRIES: usize = 60;
+
 /// An open index file and the lock that keeps it in place.
 #[derive(Debug)]
 pub(super) struct Db {
@@ -66,9 +69,6 @@ fn lock(home: &Path, alone: bool, tries: usize) -> Result<File> {
     take(home, "search.lock", alone, tries)
 }
 
-/// Tries of a search, a fortieth of a second apart.
-const TRIES: usize = 60;
-
 /// A lock on a file of `.state`, tried for a while.
 fn take(home: &Path, name: &str, alone: bool, tries: usize) -> Result<File> {
     let file = disk::open_lock(&layout::state(home).join(name))?;
@@ -83,24 +83,27 @@ fn take(home: &Path, name: &str, alone: bool, tries: usize) -> Result<File> {
     Err(Error::new(Kind::Busy, "the search index is in use").hint("run the same command again"))
 }
 
-/// Opens an index that is good, without waiting for who replaces it: for a commit, which keeps others waiting. `None` if there is none.
-pub(super) fn open_soon(home: &Path) -> Result<Option<Db>> {
-    let shared = lock(home, false, 2)?;
+/// Opens an index that is good; `None` if there is none. It is looked for under the lock: to open a missing file would make one.
+fn good(home: &Path, tries: usize) -> Result<Option<Db>> {
+    let shared = lock(home, false, tries)?;
+    if !path(home).is_file() {
+        return Ok(None);
+    }
     let sql = connect(home)?;
     Ok((format(&sql)? == FORMAT).then(|| Db { sql, file: file_id(&path(home)), _shared: shared }))
+}
+
+/// The same without waiting for who replaces it: for a commit, which keeps others waiting.
+pub(super) fn open_soon(home: &Path) -> Result<Option<Db>> {
+    if path(home).is_file() { good(home, 2) } else { Ok(None) }
 }
 
 /// Opens the index, making it if it is missing or of another format.
 pub(super) fn open(home: &Path) -> Result<Db> {
     disk::create_dir(&layout::state(home))?;
-    let shared = lock(home, false, TRIES)?;
-    if path(home).is_file() {
-        let sql = connect(home)?;
-        if format(&sql)? == FORMAT {
-            return Ok(Db { sql, file: file_id(&path(home)), _shared: shared });
-        }
+    if let Some(db) = good(home, TRIES)? {
+        return Ok(db);
     }
-    drop(shared);
     renew(home, false)?;
     let shared = lock(home, false, TRIES)?;
     Ok(Db { sql: connect(home)?, file: file_id(&path(home)), _shared: shared })

@@ -69,9 +69,6 @@ impl Index {
 
     /// The index, for a commit: `None` if there is none that can be had at once.
     pub(super) fn soon(home: &Path) -> Result<Option<Self>> {
-        if !db::path(home).is_file() {
-            return Ok(None);
-        }
         Ok(db::open_soon(home)?.map(|db| Self { home: home.to_path_buf(), db }))
     }
 
