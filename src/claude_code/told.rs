@@ -147,7 +147,7 @@ pub fn prepare(hook: Hook<'_>, cwd: &Path) -> Result<()> {
 /// on; what was added or changed outside is announced, once.
 pub(super) fn lasting(hook: Hook<'_>, store: &Store, name: &str) -> Result<Snapshot> {
     let snapshot = store.peek(name)?;
-    if snapshot.unannounced.is_empty() && !snapshot.problems.iter().any(|p| p.code == "no_id") {
+    if snapshot.unannounced.is_empty() && snapshot.unnamed() == 0 {
         return Ok(snapshot);
     }
     let mut said = None;

@@ -254,7 +254,7 @@ impl<'a> App<'a> {
     /// A project as it is; entries that were typed by hand get their id first, so that they count from the first look on.
     pub fn read(&self, store: &Store, project: &str) -> Result<Snapshot> {
         let snapshot = store.snapshot(project)?;
-        if self.ui.wishes.dry_run || !snapshot.problems.iter().any(|p| p.code == "no_id") {
+        if self.ui.wishes.dry_run || snapshot.unnamed() == 0 {
             return Ok(snapshot);
         }
         let plan = &mut |now: &Snapshot| Ok(self.plan(now, ADOPT));

@@ -245,7 +245,7 @@ impl Desk<'_> {
     /// A project as it may be given: with ids for what was typed by hand, without what is held back.
     fn snapshot(&self, store: &Store, project: &str) -> Result<Snapshot> {
         let mut snapshot = store.snapshot(project)?;
-        if snapshot.problems.iter().any(|p| p.code == "no_id") {
+        if snapshot.unnamed() > 0 {
             // A folder that cannot be written can still be read.
             if self.update(store, project, &mut |now| Ok(Plan::new(project, now.base.clone(), "adopt", self.env.now()))).is_ok() {
                 snapshot = store.snapshot(project)?;

@@ -137,8 +137,7 @@ impl Searcher {
 
 fn whole(store: &Store, projects: &[String], unnamed: &mut Vec<String>) -> Result<Source> {
     let snapshots: Vec<Snapshot> = projects.iter().map(|p| store.snapshot(p)).collect::<Result<_>>()?;
-    let has_unnamed = |snapshot: &&Snapshot| snapshot.problems.iter().any(|p| p.code == "no_id");
-    *unnamed = snapshots.iter().filter(has_unnamed).map(|snapshot| snapshot.project.clone()).collect();
+    *unnamed = snapshots.iter().filter(|s| s.unnamed() > 0).map(|s| s.project.clone()).collect();
     Ok(Source::Whole(snapshots.iter().map(Whole::of).collect()))
 }
 

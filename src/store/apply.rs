@@ -9,7 +9,7 @@ use super::catalogue::{ConflictRecord, FileRecord, MemoryUse};
 use super::journal::{FileSwap, Stamp};
 use super::layout::{self, INDEX};
 use super::markdown::{Document, tidy};
-use super::read::{Project, Raw, digest, place};
+use super::read::{LARGE, Project, Raw, digest, place};
 use super::{Near, Snapshot};
 use crate::error::{Error, Result};
 use crate::model::{Change, Evidence, Id, Layer, Memory, Plan, RelationType, Speaker, Tombstone};
@@ -471,9 +471,6 @@ fn checked<T>(swaps: &[((&String, &Document), FileSwap)], work: impl FnOnce() ->
 fn swap(project: &str, file: &str, raw: Option<&Raw>, bytes: Option<Vec<u8>>) -> FileSwap {
     FileSwap::new(format!("{project}/{file}"), raw.map(|r| (r.sha.clone(), r.stamp)), bytes)
 }
-
-/// Bytes for which a thread of its own pays.
-const LARGE: usize = 256 << 10;
 
 /// What is about to be written must read back as the same entries.
 fn check(document: &Document, bytes: &[u8], file: &str) -> Result<()> {

@@ -125,6 +125,11 @@ impl Snapshot {
         marked.is_some_and(|marked| marked || self.hand_edits.contains(&memory.id))
     }
 
+    /// How many entries were typed by hand and have no id yet.
+    pub fn unnamed(&self) -> usize {
+        self.problems.iter().filter(|p| p.code == read::NO_ID).count()
+    }
+
     /// Whether an entry that was added or changed outside was not there before.
     pub fn is_added(&self, id: &Id) -> bool {
         self.catalogue.memories.get(id.as_str()).is_none_or(|known| known.held && known.was.is_empty())

@@ -78,7 +78,7 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
                 }
                 snapshot.entries.push(Entry::of(&view, &shown));
             } else {
-                snapshot.problems.push(read::problem("no_id", shown.clone(), "typed by hand; it gets its id at the next change"));
+                snapshot.problems.push(read::problem(read::NO_ID, shown.clone(), "typed by hand; it gets its id at the next change"));
             }
         }
     }

@@ -54,6 +54,9 @@ fn shown(project: &str, file: &str) -> String {
     format!("{project}/{file}")
 }
 
+/// Code of the problem that an entry was typed by hand and has no id yet.
+pub(super) const NO_ID: &str = "no_id";
+
 pub(super) fn problem(code: &'static str, file: String, detail: impl Into<String>) -> Problem {
     Problem { code, file, line: None, detail: detail.into() }
 }
@@ -91,10 +94,10 @@ pub(super) fn read_now(home: &Path, name: &str) -> Result<Project> {
     let mut project = Project { name: name.to_owned(), ..Project::default() };
     let folder = home.join(name);
     let files = files(home, name, false, &mut project.problems)?;
-    let is_large = |file: &str| fs::metadata(folder.join(file)).is_ok_and(|meta| meta.len() > LARGE);
+    let is_large = |file: &str| fs::metadata(folder.join(file)).is_ok_and(|meta| meta.len() > LARGE as u64);
     let read = |file: &str| -> Result<Option<(Raw, Part)>> {
         Ok(Raw::read(&folder.join(file))?.map(|raw| {
-            let part = if is_large(file) { Part::of(file, &raw) } else { Part::Later };
+            let part = if raw.bytes.len() > LARGE { Part::of(file, &raw) } else { Part::Later };
             (raw, part)
         }))
     };
@@ -120,7 +123,7 @@ pub(super) fn read_now(home: &Path, name: &str) -> Result<Project> {
 }
 
 /// Bytes of a file for which a thread of its own pays.
-const LARGE: u64 = 256 << 10;
+pub(super) const LARGE: usize = 256 << 10;
 
 /// What is in a large file.
 enum Part {
@@ -421,7 +424,7 @@ impl Project {
                     continue;
                 }
                 match &view.entry.id {
-                    None => snapshot.problems.push(at("no_id", "typed by hand; it gets its id at the next change")),
+                    None => snapshot.problems.push(at(NO_ID, "typed by hand; it gets its id at the next change")),
                     Some(id) if !seen.insert(id.as_str()) => {
                         snapshot.problems.push(at("duplicate_id", "a copy of an entry; it gets its own id at the next change"));
                     }

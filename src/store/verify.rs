@@ -39,7 +39,7 @@ const SEVERITIES: &[(&str, Severity)] = &[
     ("hand_edit", Severity::Note),
     (EDITED, Severity::Note),
     ("foreign_link", Severity::Note),
-    ("no_id", Severity::Note),
+    (read::NO_ID, Severity::Note),
     ("catalogue_rebuilt", Severity::Error),
     ("encoding", Severity::Error),
     ("bad_yaml", Severity::Error),

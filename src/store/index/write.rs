@@ -62,7 +62,7 @@ impl Index {
     pub(super) fn write(&self, snapshot: &Snapshot, stamps: &Stamps) -> Result<Refreshed> {
         let rows = records(snapshot).map(New::of).collect::<Result<Vec<New>>>()?;
         let stamps = to_json(stamps)?;
-        let unnamed = snapshot.problems.iter().filter(|p| p.code == "no_id").count();
+        let unnamed = snapshot.unnamed();
         self.whole(|sql| {
             let mut table = Table::make(sql, &snapshot.project)?;
             let mut old = table.all()?;
