@@ -229,7 +229,14 @@ impl Catalogue {
 
     /// Memories added or changed by hand that their owner has not looked at.
     pub fn held(&self) -> impl Iterator<Item = (&str, &MemoryUse)> {
-        self.memories.such(|json| json.contains("\"held\":true")).filter(|(_, known)| known.held)
+        self.memories.such(is_held).filter(|(_, known)| known.held)
+    }
+
+    /// What ranking needs: most memories were never used, and are not read here.
+    pub fn used(&self) -> Self {
+        let used = self.memories.such(|json| !json.contains("\"hits\":0,") || is_held(json));
+        let memories = used.map(|(id, known)| (id.to_owned(), known.clone())).collect();
+        Self { memories, conflicts: self.conflicts.clone(), ..Self::default() }
     }
 
     /// Reads what [`Catalogue::to_json`] wrote. Where the checksum says that nobody has changed it since, the rows of memories and
@@ -294,6 +301,11 @@ impl Catalogue {
 /// How the last line of the file begins and ends; between is the checksum.
 const SUM: &str = ",\n\"sum\": \"";
 const END: &str = "\"\n}\n";
+
+/// Whether the row of a memory, as `serde_json` writes it, says that it is held.
+fn is_held(json: &str) -> bool {
+    json.contains("\"held\":true")
+}
 
 fn sum(body: &str) -> String {
     let mut sum = sha256(body.as_bytes());

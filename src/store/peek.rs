@@ -82,15 +82,8 @@ fn peek(home: &Path, name: &str) -> Result<Snapshot> {
             }
         }
     }
-    snapshot.catalogue = catalogue.as_ref().map(used).unwrap_or_default();
+    snapshot.catalogue = catalogue.as_ref().map(Catalogue::used).unwrap_or_default();
     Ok(snapshot)
-}
-
-/// What ranking needs of a catalogue: most memories were never used, and are not read here.
-fn used(catalogue: &Catalogue) -> Catalogue {
-    let used = catalogue.memories.such(|json| !json.contains("\"hits\":0,") || json.contains("\"held\":true"));
-    let memories = used.map(|(id, known)| (id.to_owned(), known.clone())).collect();
-    Catalogue { memories, conflicts: catalogue.conflicts.clone(), ..Catalogue::default() }
 }
 
 fn is_link(path: &Path) -> bool {

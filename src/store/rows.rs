@@ -117,10 +117,6 @@ impl<V: Clone + DeserializeOwned> Rows<V> {
         }
     }
 
-    fn rows(&self) -> Merged<'_, V> {
-        Merged { text: &self.text, lines: self.lines.iter().peekable(), changed: self.changed.iter().peekable() }
-    }
-
     /// The keys, sorted.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.rows().map(|(key, _)| key)
@@ -138,13 +134,7 @@ impl<V: Clone + DeserializeOwned> Rows<V> {
 
     /// All of them, sorted by key. This reads every line.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
-        self.rows().filter_map(|(key, row)| {
-            let value = match row {
-                Row::Line(line) => self.read(line)?,
-                Row::Changed(value) => value,
-            };
-            Some((key, value))
-        })
+        self.such(|_| true)
     }
 
     /// The values, sorted by key. This reads every line.
@@ -162,11 +152,16 @@ impl<V: Clone + DeserializeOwned> Rows<V> {
     }
 }
 
+impl<V> Rows<V> {
+    fn rows(&self) -> Merged<'_, V> {
+        Merged { text: &self.text, lines: self.lines.iter().peekable(), changed: self.changed.iter().peekable() }
+    }
+}
+
 impl<V: Serialize> Rows<V> {
     /// Writes them as [`Rows::of_lines`] reads them.
     pub(super) fn write(&self, out: &mut String) -> serde_json::Result<()> {
-        let rows = Merged { text: &self.text, lines: self.lines.iter().peekable(), changed: self.changed.iter().peekable() };
-        for (n, (key, row)) in rows.enumerate() {
+        for (n, (key, row)) in self.rows().enumerate() {
             out.push_str(if n == 0 { "\n" } else { ",\n" });
             match row {
                 Row::Line(line) => out.push_str(&self.text[line.key.start - 1..line.value.end]),
