@@ -65,8 +65,12 @@ macro_rules! named {
 
             /// The value with this name; case and `-`/`_` do not matter.
             pub fn parse(text: &str) -> Option<Self> {
-                let text = text.trim().to_ascii_lowercase().replace('-', "_");
-                Self::ALL.iter().copied().find(|v| v.name().replace('-', "_") == text)
+                // Thousands of entries write it as we do.
+                let written = Self::ALL.iter().copied().find(|v| v.name() == text);
+                written.or_else(|| {
+                    let text = text.trim().to_ascii_lowercase().replace('-', "_");
+                    Self::ALL.iter().copied().find(|v| v.name().replace('-', "_") == text)
+                })
             }
         }
 

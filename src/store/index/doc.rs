@@ -82,10 +82,10 @@ impl Facts {
         Self {
             id: record.id.clone(),
             held,
-            state: named(State::ALL, State::name, &record.state).unwrap_or(State::Valid),
+            state: State::parse(&record.state).unwrap_or(State::Valid),
             until: record.until_date.as_ref().map(|day| day.replace(char::is_control, " ")),
-            layer: named(Layer::ALL, Layer::name, &record.layer).unwrap_or(Layer::Working),
-            kind: named(Kind::ALL, Kind::name, &record.kind).unwrap_or(Kind::Fact),
+            layer: Layer::parse(&record.layer).unwrap_or(Layer::Working),
+            kind: Kind::parse(&record.kind).unwrap_or(Kind::Fact),
             day: day_of(record).map(str::to_owned),
             hits: record.hits,
             confidence: record.confidence,
@@ -144,9 +144,9 @@ impl Doc {
         let mut next = || parts.next();
         let some = |text: &str| (text != NONE).then(|| text.to_owned());
         let (id, held) = (next()?.to_owned(), next()? == "1");
-        let state = named(State::ALL, State::name, next()?)?;
-        let layer = named(Layer::ALL, Layer::name, next()?)?;
-        let kind = named(Kind::ALL, Kind::name, next()?)?;
+        let state = State::parse(next()?)?;
+        let layer = Layer::parse(next()?)?;
+        let kind = Kind::parse(next()?)?;
         let (hits, length) = (next()?.parse().ok()?, next()?.parse().ok()?);
         let confidence = match next()? {
             NONE => None,
@@ -160,10 +160,6 @@ impl Doc {
 
 /// Stands in a row for what is not there.
 const NONE: &str = "-";
-
-fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, text: &str) -> Option<T> {
-    all.iter().copied().find(|value| name(*value) == text)
-}
 
 fn words(line: &str) -> impl Iterator<Item = &str> {
     // By bytes: a search takes hundreds of lines apart.
