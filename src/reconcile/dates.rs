@@ -65,9 +65,12 @@ fn group<'a>(captures: &'a Captures, at: usize) -> &'a str {
 }
 
 fn replaced<'a>(text: Cow<'a, str>, pattern: &Pattern, with: impl Fn(&Captures) -> Option<String>) -> Cow<'a, str> {
-    let Some(pattern) = pattern.as_ref().filter(|p| p.is_match(&text)) else { return text };
-    let new = pattern.replace_all(&text, |c: &Captures| with(c).unwrap_or_else(|| group(c, 0).to_owned()));
-    Cow::Owned(new.into_owned())
+    let put = |c: &Captures| with(c).unwrap_or_else(|| group(c, 0).to_owned());
+    let new = pattern.as_ref().and_then(|pattern| match pattern.replace_all(&text, put) {
+        Cow::Owned(new) => Some(new),
+        Cow::Borrowed(_) => None,
+    });
+    new.map_or(text, Cow::Owned)
 }
 
 /// A number up to 99 in figures, which it may have been in before.

@@ -125,9 +125,10 @@ fn keys(memory: &Memory) -> BTreeSet<String> {
     keys
 }
 
-/// Letters of a word that count: the detector takes `timestamp` and `timestamptz` for near.
+/// Letters of a word that count.
 const SHORT: usize = 7;
 
+/// A word by its first letters: the detector takes `timestamp` and `timestamptz` for near.
 fn short(word: &str) -> &str {
     word.get(..SHORT).filter(|_| word.is_ascii()).unwrap_or(word)
 }

@@ -123,7 +123,7 @@ pub fn why_not(snapshots: &[&Snapshot], id: &Id, query: &str, options: &SearchOp
     match hits.iter().position(|h| h.id == *id) {
         Some(at) if at < options.limit => WhyNot::Shown(at + 1),
         Some(at) => WhyNot::BelowLimit(at + 1, options.limit),
-        None if asked.iter().any(|(t, _)| doc.vocabulary().iter().any(|(term, _)| term == t)) => WhyNot::Crowded(CANDIDATES),
+        None if doc.fields().flatten().any(|term| asked.iter().any(|(t, _)| t == term)) => WhyNot::Crowded(CANDIDATES),
         None => WhyNot::NoSharedWord(asked.into_iter().map(|(t, _)| t).collect()),
     }
 }
