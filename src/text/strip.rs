@@ -12,7 +12,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
 use crate::text::pasted::{is_code, is_error, is_machine, is_prose};
-use crate::text::words::clip;
+use crate::text::words::{clip, count};
 
 /// A text without its blocks, and how many of each kind were taken out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub fn is_stub_line(line: &str) -> bool {
 pub fn paste(content: &str) -> String {
     let lines: Vec<&str> = content.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.len() > SHORT_PASTE {
-        stub("pasted", &count(lines.len()))
+        stub("pasted", &count(lines.len(), "line", "lines"))
     } else {
         stub("pasted", &clip(&lines.join(" / "), 2.0 * STUB_WIDTH))
     }
@@ -150,27 +150,19 @@ fn describe(run: &Run, lines: &[&str]) -> String {
             if !language.is_empty() && !language.contains(['/', '[', ']', '.']) {
                 parts.push(clip(language, 12.0));
             }
-            parts.push(count(inner));
+            parts.push(count(inner, "line", "lines"));
             parts.extend(path_of(run, lines));
             parts.extend(error().filter(|_| language.is_empty() || language == "text" || language == "console"));
             stub("code", &parts.join(", "))
         }
         Block::Table => {
             let rows = lines.iter().filter(|line| !is_rule_row(line)).count();
-            stub("table", &format!("{rows} row{}", plural(rows)))
+            stub("table", &count(rows, "row", "rows"))
         }
-        Block::Log => stub("log", &[Some(count(filled)), error()].into_iter().flatten().collect::<Vec<_>>().join(", ")),
-        Block::Quote => stub("quote", &count(filled)),
+        Block::Log => stub("log", &[Some(count(filled, "line", "lines")), error()].into_iter().flatten().collect::<Vec<_>>().join(", ")),
+        Block::Quote => stub("quote", &count(filled, "line", "lines")),
         Block::Data => stub("data", &format!("{} characters", lines.iter().map(|line| line.chars().count()).sum::<usize>())),
     }
-}
-
-fn count(lines: usize) -> String {
-    format!("{lines} line{}", plural(lines))
-}
-
-fn plural(n: usize) -> &'static str {
-    if n == 1 { "" } else { "s" }
 }
 
 /// A line for a stub: short, without brackets or pipes that could be read as structure.
