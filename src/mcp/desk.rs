@@ -1,7 +1,7 @@
 //! What each tool does: on the store, through the same checks and plans as the commands. One call after the other.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -313,11 +313,11 @@ impl Desk<'_> {
         self.kept.searcher.replace(Some(searcher));
         let shown = hits.iter().map(|hit| hit.record.to_memory(hit.id.clone()).map_err(Error::failure)).collect::<Result<Vec<Memory>>>()?;
         let mut pairs = Vec::new();
+        let both = |m: &Memory| m.related(RelationType::Conflicts).chain([&m.id]).cloned().collect::<Vec<_>>();
+        let disputed: BTreeSet<Id> = shown.iter().map(both).filter(|ids| ids.len() > 1).flatten().collect();
         // Reading the projects for their open pairs is only worth it where one is touched.
-        if shown.iter().any(|m| m.related(RelationType::Conflicts).next().is_some()) {
-            for snapshot in self.snapshots(&store, &project)? {
-                pairs.extend(review::pairs(&snapshot));
-            }
+        for project in projects.iter().filter(|_| !disputed.is_empty()) {
+            pairs.extend(review::pairs(&store.pick(project, &disputed)?));
         }
         let text = answer::digest(&project, &shown, all, &pairs, arguments.is_set("skip_greeting"))?;
         let used = (!hits.is_empty()).then(|| Use::of(&hits, &project, &text, self.env));

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use regex::bytes::{Regex, RegexBuilder};
 
+use crate::cores::on_all_cores;
 use crate::model::Memory;
 use crate::text::words::{each_token, is_plain};
 
@@ -14,6 +15,9 @@ const COMMON: usize = 200;
 
 /// At most so many neighbours are compared: the detector takes a tenth of a millisecond for each.
 const MOST: usize = 300;
+
+/// Summaries for which a thread pays.
+const SHARE: usize = 2000;
 
 /// Memories by the words of their summaries.
 #[derive(Debug, Default)]
@@ -36,18 +40,20 @@ impl Neighbours {
     pub fn around<'a, 'b>(new: impl IntoIterator<Item = &'a Memory>, summaries: impl IntoIterator<Item = &'b str>) -> Self {
         let sieve = Sieve::of(new);
         let mut places: HashMap<String, Vec<usize>> = sieve.keys.iter().map(|word| (word.clone(), Vec::new())).collect();
-        let mut count = 0;
-        for summary in summaries {
-            if sieve.may_share(summary) {
-                each_token(summary, &mut |word| {
-                    if let Some(places) = places.get_mut(short(word)).filter(|p| p.last() != Some(&count)) {
-                        places.push(count);
-                    }
-                });
+        let summaries: Vec<(usize, &str)> = summaries.into_iter().enumerate().collect();
+        let shared = on_all_cores(&summaries, SHARE, &|part| {
+            let mut shared: Vec<(&str, usize)> = Vec::new();
+            for (place, summary) in part.iter().filter(|(_, summary)| sieve.may_share(summary)) {
+                each_token(summary, &mut |word| shared.extend(sieve.keys.get(short(word)).map(|key| (key.as_str(), *place))));
             }
-            count += 1;
+            shared
+        });
+        for (key, place) in shared {
+            if let Some(places) = places.get_mut(key).filter(|p| p.last() != Some(&place)) {
+                places.push(place);
+            }
         }
-        Self { places, count }
+        Self { places, count: summaries.len() }
     }
 
     /// One more, behind the others.

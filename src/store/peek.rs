@@ -30,6 +30,19 @@ impl Store {
         read::between_commits(&self.home, project, self.wait, || peek(&self.home, project))
     }
 
+    /// Of a project only these memories, with its catalogue, without the means to change it; with `trust_hand_edits = false`
+    /// all that are not held back.
+    ///
+    /// # Errors
+    /// As [`Store::snapshot`].
+    pub fn pick(&self, project: &str, ids: &BTreeSet<Id>) -> Result<Snapshot> {
+        if !self.trust_hand_edits {
+            return Ok(self.snapshot(project)?.without_held());
+        }
+        layout::check_name(project)?;
+        Ok(pick(read::read(&self.home, project, self.wait)?, ids))
+    }
+
     /// Bytes of what [`Store::peek`] reads.
     pub fn size(&self, project: &str) -> u64 {
         let folder = self.home.join(project);
@@ -41,6 +54,18 @@ impl Store {
         let folder = self.home.join(project);
         FILES.iter().map(|file| format!("{:?};", Stamp::of(&folder.join(file)))).collect()
     }
+}
+
+fn pick(mut project: read::Project, ids: &BTreeSet<Id>) -> Snapshot {
+    project.parse_all();
+    let mut snapshot = Snapshot { project: project.name.clone(), is_part: true, ..Snapshot::default() };
+    for file in project.markdown() {
+        let shown = format!("{}/{file}", project.name);
+        let views = project.documents.get(&file).into_iter().flat_map(|document| document.find(ids));
+        snapshot.entries.extend(views.map(|view| Entry::of(&view, &shown)));
+    }
+    snapshot.catalogue = project.catalogue;
+    snapshot
 }
 
 fn peek(home: &Path, name: &str) -> Result<Snapshot> {

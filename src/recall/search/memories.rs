@@ -1,7 +1,6 @@
 //! The ranking of memories: the words of each field, how much of the query is covered, then a little for age and use.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
@@ -21,7 +20,7 @@ use crate::text::{stems, terms};
 const TERMS: usize = 120;
 
 /// How many memories of a project are looked at closely.
-pub const CANDIDATES: usize = 200;
+pub const CANDIDATES: usize = 100;
 
 /// Memories to look through for candidates, as far as the rarer words of the query are in so many: what only shares the commoner
 /// ones with it comes in where there are too few others.
@@ -208,21 +207,18 @@ fn best(corpus: &dyn Corpus, asked: &[&Asked], accept: &mut dyn FnMut(&Doc) -> R
 
 /// All memories of a corpus that have one of these words, by their places, with what they are worth; the best first.
 fn ranked(corpus: &dyn Corpus, asked: &[&Asked]) -> Result<Vec<(f64, i64)>> {
-    // With the last term that counted: one that is in a memory twice, or in two forms, counts once.
-    let mut worth: HashMap<i64, (usize, f64)> = HashMap::new();
+    let mut shares: Vec<(i64, usize, f64)> = Vec::new();
     for (number, term) in asked.iter().enumerate() {
         for form in &term.forms {
-            for (place, first) in corpus.having(form)? {
-                let share = term.weight * term.rarity * if first { 1.0 } else { BEHIND };
-                match worth.entry(place) {
-                    Entry::Occupied(mut known) if known.get().0 != number => *known.get_mut() = (number, known.get().1 + share),
-                    Entry::Occupied(_) => {}
-                    Entry::Vacant(new) => drop(new.insert((number, share))),
-                }
-            }
+            let share = |first| term.weight * term.rarity * if first { 1.0 } else { BEHIND };
+            shares.extend(corpus.having(form)?.into_iter().map(|(place, first)| (place, number, share(first))));
         }
     }
-    let mut ranked: Vec<(f64, i64)> = worth.into_iter().map(|(place, (_, worth))| (worth, place)).collect();
+    // One that is in a memory twice, or in two forms, counts once.
+    shares.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.total_cmp(&a.2)));
+    shares.dedup_by_key(|(place, number, _)| (*place, *number));
+    let of_place = |all: &[(i64, usize, f64)]| Some((all.iter().map(|(.., share)| share).sum(), all.first()?.0));
+    let mut ranked: Vec<(f64, i64)> = shares.chunk_by(|a, b| a.0 == b.0).filter_map(of_place).collect();
     ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     Ok(ranked)
 }

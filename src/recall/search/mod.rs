@@ -70,8 +70,8 @@ pub trait Corpus {
     fn holders(&self, terms: &[&str]) -> Result<Vec<usize>>;
     /// Terms that are one slip of the finger away from one that nobody holds.
     fn near(&self, term: &str) -> Result<Vec<String>>;
-    /// The places of the memories that hold a term, and whether in what they say first (topic, keywords, summary). Those that say
-    /// it first come first; a place may come again behind them.
+    /// The places of the memories that hold a term, and whether in what they say first (topic, keywords, summary); a place may
+    /// come twice.
     fn having(&self, term: &str) -> Result<Vec<(i64, bool)>>;
     /// Brings places into the order of [`crate::store::index::Facts::when`], the latest first.
     fn sort(&self, places: &mut [i64]) -> Result<()>;

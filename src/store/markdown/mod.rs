@@ -13,6 +13,7 @@ mod yaml;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use memchr::memmem::Finder;
@@ -33,6 +34,18 @@ pub struct Document {
     pieces: Vec<Piece>,
     layer: Layer,
     newline: &'static str,
+    /// Where an entry was found last.
+    last: Place,
+}
+
+/// The place of a piece: an entry that a change is about is asked for many times in a row, in a file with thousands.
+#[derive(Debug, Default)]
+struct Place(AtomicUsize);
+
+impl Clone for Place {
+    fn clone(&self) -> Self {
+        Self(AtomicUsize::new(self.0.load(Ordering::Relaxed)))
+    }
 }
 
 /// A stretch of the file from one heading to the next.
@@ -97,7 +110,7 @@ impl Document {
     pub fn parse(text: &str, layer: Layer) -> Self {
         let (bom, rest) = bom(text);
         let pieces = split(rest).into_iter().map(|(what, text)| Piece::new(what, text)).collect();
-        Self { bom, pieces, layer, newline: newline_of(text) }
+        Self { bom, pieces, layer, newline: newline_of(text), last: Place::default() }
     }
 
     /// Whether `text` would be read as exactly this document.
@@ -208,7 +221,13 @@ impl Document {
         // Whoever is asked for an id goes past thousands of entries, so the text is compared before it is read as one.
         let maybe = |line: &str| line.eq_ignore_ascii_case(id.as_str()) || !line.bytes().all(|b| b.is_ascii_alphanumeric());
         let likely = |p: &Piece| p.is_entry() && p.id_line().is_none_or(maybe) && is(p);
-        self.pieces.iter().position(likely).or_else(|| self.pieces.iter().position(is))
+        let last = self.last.0.load(Ordering::Relaxed);
+        if self.pieces.get(last).is_some_and(likely) {
+            return Some(last);
+        }
+        let found = self.pieces.iter().position(likely).or_else(|| self.pieces.iter().position(is))?;
+        self.last.0.store(found, Ordering::Relaxed);
+        Some(found)
     }
 
     /// The memory with this id.
